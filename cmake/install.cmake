@@ -1,0 +1,10 @@
+# What `cmake --install` lays down: commands, daemons, plugins, pages, units.
+include(GNUInstallDirs)
+get_property(programs GLOBAL PROPERTY MUSTER_PROGRAMS)
+foreach(program ${programs})
+  if(program MATCHES "^gpu")
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  else()
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
+  endif()
+endforeach()
