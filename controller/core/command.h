@@ -1,0 +1,148 @@
+// What the engine can be asked to do. Imperative; never journalled. Bytes that core does not need (scripts,
+// environments, launch details) arrive as references or opaque strings.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/types/cause.h"
+#include "base/types/ids.h"
+#include "base/types/job_spec.h"
+#include "base/types/resources.h"
+#include "controller/core/config.h"
+
+namespace muster {
+
+enum class Role : std::uint8_t { kUser, kOperator, kAdmin };
+template <>
+struct EnumNames<Role> {
+  static constexpr std::array<std::string_view, 3> kNames{"user", "operator", "admin"};
+};
+
+// Who asks; established by the gateway's kernel and the controller's configuration, never by the client.
+struct Requester {
+  Uid uid;
+  Gid gid;
+  std::string user;  // Name of uid, resolved at the controller.
+  Role role = Role::kUser;
+  std::string host;  // The gateway it came through.
+};
+
+struct NewJob {
+  JobSpec spec;
+  std::string launch;  // Encoded LaunchSpec: opaque here.
+  BlobRef script;
+  BlobRef environment;
+  std::vector<Gid> groups;  // Of the user, resolved once by the controller.
+};
+
+// All or none. A repeated request id answers with the ids of the first time.
+struct SubmitJobs {
+  Requester who;
+  RequestId request;
+  std::vector<NewJob> jobs;
+  bool dry_run = false;
+};
+
+// Which jobs a verb means. Empty lists mean "no restriction"; at least one list or `all_mine` must be given.
+struct JobSelection {
+  std::vector<ElementKey> elements;  // Element only counts when element_given.
+  std::vector<bool> element_given;   // Parallel to elements.
+  std::vector<std::string> names;
+  std::vector<std::string> users;
+  std::vector<std::string> queues;
+  bool all_mine = false;
+};
+
+struct CancelJobs {
+  Requester who;
+  JobSelection which;
+  std::int32_t signal = 0;  // 0: end the job; otherwise send this signal to its tasks and leave it be.
+};
+struct HoldJobs { Requester who; JobSelection which; };
+struct ReleaseJobs { Requester who; JobSelection which; };
+struct RequeueJobs { Requester who; JobSelection which; };
+struct TopJobs { Requester who; JobSelection which; };  // To the head of the requester's own pending jobs.
+struct SetJobs {
+  Requester who;
+  JobSelection which;
+  std::optional<Duration> time_limit;
+  std::optional<std::string> queue;
+  std::optional<std::string> account;
+  std::optional<std::int32_t> priority;
+  std::optional<std::string> name;
+};
+
+enum class NodeVerb : std::uint8_t { kDrain, kResume, kRemove, kConfirmDead };
+struct ChangeNodes {
+  Requester who;
+  NodeVerb verb = NodeVerb::kDrain;
+  std::vector<std::string> nodes;
+  std::string reason;
+};
+// A node's transport key became known (by join token or by an administrator's file).
+struct EnrolNode {
+  Requester who;
+  std::string node;
+  std::string public_key;  // Z85, 40 characters.
+};
+struct ApplyConfig {
+  Requester who;
+  ClusterConfig config;
+};
+
+// ---- from workers; node is the authenticated one ----
+enum class AttemptPhase : std::uint8_t { kUnknown, kPreparing, kPrepared, kRunning, kStopping, kEnded };
+template <>
+struct EnumNames<AttemptPhase> {
+  static constexpr std::array<std::string_view, 6> kNames{"unknown", "preparing", "prepared", "running", "stopping", "ended"};
+};
+
+// What a worker says of one attempt. kEnded carries the exit record; kPrepared the ports.
+struct AttemptReport {
+  AttemptKey key;
+  AttemptPhase phase = AttemptPhase::kUnknown;
+  Epoch epoch;  // Of the order it acts on.
+  std::vector<std::uint16_t> ports;
+  std::optional<ExitRecord> record;
+};
+struct WorkerHello {
+  std::string node;
+  std::string boot_id;
+  std::uint64_t incarnation = 0;  // Of the worker process.
+  Inventory inventory;
+  std::vector<AttemptReport> attempts;  // All of them: what is not listed is not there.
+};
+struct WorkerReport {
+  std::string node;
+  std::vector<AttemptReport> attempts;
+};
+struct WorkerInventory {
+  std::string node;
+  Inventory inventory;
+};
+struct WorkerHeard { std::string node; };  // A heartbeat: changes Liveness only.
+struct WorkerLost { std::string node; };   // The connection broke; the node is not yet suspect.
+
+// ---- from the clockwork ----
+struct PassBudget {
+  std::uint32_t shapes_max = 256;      // Distinct requests tried, not jobs.
+  std::uint32_t placements_max = 512;  // Keeps one step short; the next pass continues.
+};
+struct SchedulePass { PassBudget budget; };
+struct Tick {};  // Deadlines, leases, suspicion, forgetting: called at least once a second.
+struct BeginEpoch {
+  Epoch epoch;
+  std::string cluster_id;
+  std::string boot_id;
+  std::string release;
+};
+
+using Command =
+    std::variant<SubmitJobs, CancelJobs, HoldJobs, ReleaseJobs, RequeueJobs, TopJobs, SetJobs, ChangeNodes, EnrolNode,
+                 ApplyConfig, WorkerHello, WorkerReport, WorkerInventory, WorkerHeard, WorkerLost, SchedulePass, Tick,
+                 BeginEpoch>;
+
+}  // namespace muster

@@ -1,0 +1,95 @@
+// The part of the configuration that decisions depend on. Journalled when applied, so that a replay sees the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/types/fields.h"
+#include "base/types/ids.h"
+#include "base/types/time.h"
+
+namespace muster {
+
+struct QueueConfig {
+  std::string name;
+  std::int32_t priority = 0;
+  Duration time_default;  // 0: time_max.
+  Duration time_max;
+  std::vector<std::string> nodes;     // Node names; empty: all.
+  std::vector<std::string> accounts;  // Allowed; empty: all.
+  bool open = true;                   // Accepts submissions.
+  Duration kill_wait = seconds(30);
+  std::uint32_t retries_max = 3;      // After faults that were not the job's own.
+  bool allow_root_jobs = false;
+  auto operator<=>(const QueueConfig&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "name", self.name);
+    visit(2, "priority", self.priority);
+    visit(3, "time_default", self.time_default);
+    visit(4, "time_max", self.time_max);
+    visit(5, "nodes", self.nodes);
+    visit(6, "accounts", self.accounts);
+    visit(7, "open", self.open);
+    visit(8, "kill_wait", self.kill_wait);
+    visit(9, "retries_max", self.retries_max);
+    visit(10, "allow_root_jobs", self.allow_root_jobs);
+  }
+};
+
+struct AccountConfig {
+  std::string name;
+  std::string parent;              // Empty: the root.
+  std::vector<std::string> users;  // Empty: every user.
+  auto operator<=>(const AccountConfig&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "name", self.name);
+    visit(2, "parent", self.parent);
+    visit(3, "users", self.users);
+  }
+};
+
+struct LimitsConfig {
+  std::uint64_t jobs_per_user_max = 100000;
+  std::uint64_t jobs_max = 1000000;
+  std::uint32_t array_elements_max = 1000000;
+  Uid min_uid{1000};
+  Duration suspect_after = seconds(20);
+  Duration prepare_timeout = seconds(30);
+  Duration forget_after = minutes(5);  // An ended job leaves memory this long after SQL has it.
+  auto operator<=>(const LimitsConfig&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "jobs_per_user_max", self.jobs_per_user_max);
+    visit(2, "jobs_max", self.jobs_max);
+    visit(3, "array_elements_max", self.array_elements_max);
+    visit(4, "min_uid", self.min_uid);
+    visit(5, "suspect_after", self.suspect_after);
+    visit(6, "prepare_timeout", self.prepare_timeout);
+    visit(7, "forget_after", self.forget_after);
+  }
+};
+
+struct ClusterConfig {
+  std::uint64_t version = 0;  // Rises with every applied configuration.
+  std::string cluster;        // Its name.
+  std::vector<QueueConfig> queues;
+  std::string queue_default;
+  std::vector<AccountConfig> accounts;
+  std::string account_default;
+  LimitsConfig limits;
+  auto operator<=>(const ClusterConfig&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "version", self.version);
+    visit(2, "cluster", self.cluster);
+    visit(3, "queues", self.queues);
+    visit(4, "queue_default", self.queue_default);
+    visit(5, "accounts", self.accounts);
+    visit(6, "account_default", self.account_default);
+    visit(7, "limits", self.limits);
+  }
+};
+
+}  // namespace muster
