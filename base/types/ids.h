@@ -18,14 +18,14 @@ struct Id {
   auto operator<=>(const Id&) const = default;
 };
 
-using JobId = Id<struct JobTag, std::uint64_t>;       // 1…; never reused within a cluster.
-using Element = Id<struct ElementTag, std::uint32_t>;  // Member of an array; 0 for a plain job.
+using JobId = Id<struct JobTag, std::uint64_t>;          // 1…; never reused within a cluster.
+using Element = Id<struct ElementTag, std::uint32_t>;    // Member of an array; 0 for a plain job.
 using AttemptNo = Id<struct AttemptTag, std::uint32_t>;  // 1 for the first run of an element.
-using NodeId = Id<struct NodeTag, std::uint32_t>;      // Interned node name; never reused.
-using DeviceId = Id<struct DeviceTag, std::uint32_t>;  // Interned device UUID; never reused.
-using ShapeId = Id<struct ShapeTag, std::uint32_t>;    // Jobs that ask for the same thing.
-using Epoch = Id<struct EpochTag, std::uint64_t>;      // Controller incarnation, for fencing.
-using Seq = Id<struct SeqTag, std::uint64_t>;          // Number of a journal record, from 1.
+using NodeId = Id<struct NodeTag, std::uint32_t>;        // Interned node name; never reused.
+using DeviceId = Id<struct DeviceTag, std::uint32_t>;    // Interned device UUID; never reused.
+using ShapeId = Id<struct ShapeTag, std::uint32_t>;      // Jobs that ask for the same thing.
+using Epoch = Id<struct EpochTag, std::uint64_t>;        // Controller incarnation, for fencing.
+using Seq = Id<struct SeqTag, std::uint64_t>;            // Number of a journal record, from 1.
 using Uid = Id<struct UidTag, std::uint32_t>;
 using Gid = Id<struct GidTag, std::uint32_t>;
 
@@ -106,5 +106,7 @@ struct BlobRef {
 
 template <class Tag, class Rep>
 struct std::hash<muster::Id<Tag, Rep>> {
-  std::size_t operator()(const muster::Id<Tag, Rep>& id) const noexcept { return std::hash<Rep>{}(id.value); }
+  std::size_t operator()(const muster::Id<Tag, Rep>& id) const noexcept {
+    return std::hash<Rep>{}(id.value);
+  }
 };

@@ -1,5 +1,5 @@
-// What a user asked for. JobSpec is what scheduling needs and stays in memory; LaunchSpec is what only the start of a
-// task needs: the controller keeps it as opaque bytes and as a blob.
+// What a user asked for. JobSpec is what scheduling needs and stays in memory; LaunchSpec is what
+// only the start of a task needs: the controller keeps it as opaque bytes and as a blob.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr std::size_t kEnvironmentBytesMax = 256U << 10U;
 constexpr std::size_t kEnvironmentVariablesMax = 4096;
 constexpr std::size_t kArgvBytesMax = 128U << 10U;
 constexpr std::size_t kJobNameBytesMax = 128;
-constexpr std::size_t kNameBytesMax = 128;        // Queues, accounts, nodes: [A-Za-z0-9._-].
+constexpr std::size_t kNameBytesMax = 128;  // Queues, accounts, nodes: [A-Za-z0-9._-].
 constexpr std::size_t kPathBytesMax = 4095;
 constexpr std::uint32_t kArrayElementsMax = 1000000;
 constexpr std::size_t kBulkJobsMax = 10000;
@@ -61,8 +61,8 @@ struct IndexRange {
 };
 
 struct ArraySpec {
-  std::vector<IndexRange> ranges;   // Empty: not an array.
-  std::uint32_t running_max = 0;    // "%N"; 0: no limit.
+  std::vector<IndexRange> ranges;  // Empty: not an array.
+  std::uint32_t running_max = 0;   // "%N"; 0: no limit.
   auto operator<=>(const ArraySpec&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -76,10 +76,10 @@ struct JobSpec {
   std::string queue;    // Empty: the default queue.
   std::string account;  // Empty: the user's default account.
   std::vector<Group> groups;
-  Duration time_limit;  // 0: the queue's default.
+  Duration time_limit;        // 0: the queue's default.
   std::int32_t priority = 0;  // Wished; users may only lower it (negative).
   bool hold = false;
-  bool requeue = true;  // After a fault that was not the job's own.
+  bool requeue = true;      // After a fault that was not the job's own.
   std::uint32_t ports = 0;  // Further rendezvous ports on the first node.
   ArraySpec array;
   auto operator<=>(const JobSpec&) const = default;
@@ -100,14 +100,14 @@ struct JobSpec {
 
 struct LaunchSpec {
   LaunchMode mode = LaunchMode::kScript;
-  bool is_command = false;          // `-- command …`: argv is the command; no script blob.
-  std::vector<std::string> argv;    // After the script's name, or the whole command.
-  std::string script_name;          // As typed; argv[0] of the script.
+  bool is_command = false;        // `-- command …`: argv is the command; no script blob.
+  std::vector<std::string> argv;  // After the script's name, or the whole command.
+  std::string script_name;        // As typed; argv[0] of the script.
   std::string cwd;
-  std::string output;               // Pattern; empty: muster-%j.out (or %A_%a) in the cwd.
-  std::string error;                // Pattern; empty: where output goes.
+  std::string output;  // Pattern; empty: muster-%j.out (or %A_%a) in the cwd.
+  std::string error;   // Pattern; empty: where output goes.
   OpenMode open_mode = OpenMode::kTruncate;
-  bool make_directories = false;    // --mkdir: as the user.
+  bool make_directories = false;  // --mkdir: as the user.
   std::uint32_t umask_bits = 022;
   GpuBind gpu_bind = GpuBind::kNone;
   std::uint32_t cpus_per_task = 1;  // For OMP_NUM_THREADS.

@@ -75,13 +75,14 @@ struct Group {
   std::uint32_t nodes_max = 1;
   std::uint32_t tasks_per_node = 1;
   std::uint32_t cpus_per_node = 1;
-  std::uint64_t memory_mib_per_node = 0;  // 0: the share of the node's memory that goes with its cpus or GPUs.
+  std::uint64_t memory_mib_per_node =
+      0;  // 0: the share of the node's memory that goes with its cpus or GPUs.
   std::uint32_t gpus_per_node = 0;
-  std::uint32_t gpu_milli = kMilliPerGpu;       // Of each GPU.
-  std::vector<std::string> gpu_types;           // Acceptable types, best first; empty: any.
+  std::uint32_t gpu_milli = kMilliPerGpu;  // Of each GPU.
+  std::vector<std::string> gpu_types;      // Acceptable types, best first; empty: any.
   std::uint64_t gpu_memory_mib_min = 0;
-  std::vector<std::string> features;            // All of them.
-  std::vector<std::string> nodes_only;          // Node names; empty: any.
+  std::vector<std::string> features;    // All of them.
+  std::vector<std::string> nodes_only;  // Node names; empty: any.
   std::vector<std::string> nodes_excluded;
   auto operator<=>(const Group&) const = default;
   template <class Self, class V>

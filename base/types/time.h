@@ -1,5 +1,5 @@
-// Two clocks that must not be mixed. Instant is engine time: monotone, for limits, leases and money.
-// WallTime is UTC, only ever a label. Both in microseconds.
+// Two clocks that must not be mixed. Instant is engine time: monotone, for limits, leases and
+// money. WallTime is UTC, only ever a label. Both in microseconds.
 #pragma once
 
 #include <compare>
@@ -46,7 +46,7 @@ std::string to_rfc3339(WallTime at);  // "2026-11-30T17:07:57Z"; no fraction.
 // "90", "90s", "30m", "2h", "1d", "1d12h30m", "MM:SS", "HH:MM:SS", "D-HH", "D-HH:MM", "D-HH:MM:SS".
 // A bare number is minutes, as in Slurm. Zero, negative and more than 3650 days are refused.
 Result<Duration> parse_duration(std::string_view text);
-std::string to_text(Duration d);  // "1d12h", "2h", "30m", "45s", "0s": the largest two units.
+std::string to_text(Duration d);   // "1d12h", "2h", "30m", "45s", "0s": the largest two units.
 std::string to_clock(Duration d);  // "0:07", "12:30", "2:00:00", "1-12:30:00": for tables.
 
 }  // namespace muster
