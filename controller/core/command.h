@@ -133,6 +133,8 @@ struct PassBudget {
 };
 struct SchedulePass { PassBudget budget; };
 struct Tick {};  // Deadlines, leases, suspicion, forgetting: called at least once a second.
+// SQL has every record up to this one: ended jobs up to there may be forgotten.
+struct FeedReached { Seq seq; };
 struct BeginEpoch {
   Epoch epoch;
   std::string cluster_id;
@@ -143,6 +145,6 @@ struct BeginEpoch {
 using Command =
     std::variant<SubmitJobs, CancelJobs, HoldJobs, ReleaseJobs, RequeueJobs, TopJobs, SetJobs, ChangeNodes, EnrolNode,
                  ApplyConfig, WorkerHello, WorkerReport, WorkerInventory, WorkerHeard, WorkerLost, SchedulePass, Tick,
-                 BeginEpoch>;
+                 BeginEpoch, FeedReached>;
 
 }  // namespace muster

@@ -14,6 +14,7 @@
 #include "controller/core/command.h"
 #include "controller/core/effect.h"
 #include "controller/core/event.h"
+#include "controller/core/liveness.h"
 #include "controller/core/verdict.h"
 
 namespace muster {

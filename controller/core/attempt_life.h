@@ -1,0 +1,66 @@
+// An attempt that holds capacity, from AttemptStarted to AttemptEnded. Its legal transitions are
+// listed here, once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/types/cause.h"
+#include "base/types/ids.h"
+#include "base/types/resources.h"
+#include "base/types/time.h"
+
+namespace muster {
+
+enum class AttemptState : std::uint8_t { kPreparing, kRunning, kStopping, kEnded };
+template <>
+struct EnumNames<AttemptState> {
+  static constexpr std::array<std::string_view, 4> kNames{"preparing", "running", "stopping", "ended"};
+};
+
+struct AttemptTransition {
+  AttemptState from;
+  AttemptState to;
+};
+constexpr std::array<AttemptTransition, 5> kAttemptTransitions{{
+    {AttemptState::kPreparing, AttemptState::kRunning},   // All members are prepared.
+    {AttemptState::kPreparing, AttemptState::kStopping},  // One is not, or a person said so.
+    {AttemptState::kRunning, AttemptState::kStopping},    // A member failed, or a person said so.
+    {AttemptState::kRunning, AttemptState::kEnded},       // All members ended by themselves.
+    {AttemptState::kStopping, AttemptState::kEnded},      // All members are proved to be gone.
+}};
+constexpr bool can_follow(AttemptState from, AttemptState to) {
+  for (const AttemptTransition& legal : kAttemptTransitions) {
+    if (legal.from == from && legal.to == to) return true;
+  }
+  return false;
+}
+
+struct Attempt {
+  AttemptKey key;
+  std::shared_ptr<const Place> place;  // Never null; members in rank order.
+  AttemptState state = AttemptState::kPreparing;
+  Instant started_at;
+  WallTime started_wall;
+  Instant launched_at;     // Meaningful when launched.
+  WallTime launched_wall;
+  bool launched = false;
+  std::string master_address;
+  std::vector<std::uint16_t> ports;
+  std::optional<Cause> stopping;  // Has a value exactly in kStopping.
+  bool requeue = false;           // A person asked for another attempt.
+  std::map<NodeId, ExitRecord> members_ended;
+
+  std::uint64_t place_digest = 0;    // Cached parts of the cluster's digest.
+  std::uint64_t members_digest = 0;
+
+  const Member* find_member(NodeId node) const;  // Null: the node is not part of the place.
+  bool all_ended() const { return members_ended.size() == place->members.size(); }
+};
+
+}  // namespace muster

@@ -1,0 +1,205 @@
+// A job in memory: what was asked (immutable, shared with readers in other threads) and where its elements stand.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/types/cause.h"
+#include "base/types/ids.h"
+#include "base/types/job_spec.h"
+#include "base/types/resources.h"
+#include "base/types/time.h"
+
+namespace muster {
+
+// Who submitted. One object for all jobs that came from the same login.
+struct JobOwner {
+  Uid uid;
+  Gid gid;
+  std::string user;
+  std::vector<Gid> gids;
+  std::string host;
+  auto operator<=>(const JobOwner&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "uid", self.uid);
+    visit(2, "gid", self.gid);
+    visit(3, "user", self.user);
+    visit(4, "gids", self.gids);
+    visit(5, "host", self.host);
+  }
+};
+
+// What scheduling looks at: the spec without its name. One object for all jobs that ask for the same.
+struct JobTerms {
+  std::string queue;
+  std::string account;
+  std::vector<Group> groups;
+  Duration time_limit;
+  std::int32_t priority = 0;
+  bool requeue = true;
+  std::uint32_t ports = 0;
+  ArraySpec array;  // Disjoint ranges in rising order; empty for a plain job.
+  auto operator<=>(const JobTerms&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "queue", self.queue);
+    visit(2, "account", self.account);
+    visit(3, "groups", self.groups);
+    visit(4, "time_limit", self.time_limit);
+    visit(5, "priority", self.priority);
+    visit(6, "requeue", self.requeue);
+    visit(7, "ports", self.ports);
+    visit(8, "array", self.array);
+  }
+};
+
+// Immutable. A change to a job (JobChanged) puts a new object in its place, so readers may keep the old one.
+struct JobFacts {
+  JobId id;
+  RequestId request;
+  std::uint32_t request_index = 0;
+  std::string name;
+  std::shared_ptr<const JobOwner> owner;  // Never null.
+  std::shared_ptr<const JobTerms> terms;  // Never null.
+  std::string launch;                     // Encoded LaunchSpec.
+  BlobRef script;
+  BlobRef environment;
+  Instant submitted_at;
+  WallTime submitted_wall;
+
+  Uid uid() const { return owner->uid; }
+  Gid gid() const { return owner->gid; }
+  const std::string& user() const { return owner->user; }
+  const std::vector<Gid>& gids() const { return owner->gids; }
+  const std::string& host() const { return owner->host; }
+  const std::string& queue() const { return terms->queue; }
+  const std::string& account() const { return terms->account; }
+  const std::vector<Group>& groups() const { return terms->groups; }
+  Duration time_limit() const { return terms->time_limit; }
+  std::int32_t priority() const { return terms->priority; }
+  bool is_array() const { return !terms->array.ranges.empty(); }
+  JobSpec spec() const;  // Put together again; hold is false (the elements' states tell).
+};
+
+enum class ElementState : std::uint8_t { kHeld, kPending, kActive, kEnded };
+template <>
+struct EnumNames<ElementState> {
+  static constexpr std::array<std::string_view, 4> kNames{"held", "pending", "active", "ended"};
+};
+constexpr std::size_t kElementStates = 4;
+
+// How an element ended. Shared: a cancelled array has one for all its elements.
+struct Ending {
+  Cause cause;
+  Instant at;
+  WallTime wall;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "cause", self.cause);
+    visit(2, "at", self.at);
+    visit(3, "wall", self.wall);
+  }
+};
+
+// The latest attempt that is over: what a reader of the queue or of a log still asks for.
+struct AttemptSummary {
+  AttemptNo attempt;
+  Cause cause;
+  std::vector<NodeId> nodes;  // In rank order.
+  WallTime started_wall;
+  WallTime launched_wall;  // 0: never launched.
+  WallTime ended_wall;
+  Duration charged;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "attempt", self.attempt);
+    visit(2, "cause", self.cause);
+    visit(3, "nodes", self.nodes);
+    visit(4, "started_wall", self.started_wall);
+    visit(5, "launched_wall", self.launched_wall);
+    visit(6, "ended_wall", self.ended_wall);
+    visit(7, "charged", self.charged);
+  }
+};
+
+// An element that has had an attempt.
+struct ElementRecord {
+  ElementState state = ElementState::kPending;
+  std::uint32_t attempts = 0;  // Begun so far; the newest has this number.
+  std::uint32_t retries = 0;   // Of these, repeats after faults that were not the job's own.
+  Instant not_before;          // Backoff.
+  std::vector<NodeId> nodes_avoided;
+  std::string reason;          // Why it is pending or held again; empty otherwise.
+  std::shared_ptr<const AttemptSummary> last;  // Null before the first attempt is over.
+  std::shared_ptr<const Ending> ending;        // Not null exactly when ended.
+};
+
+// Untouched elements (no attempt yet) of one state, by ordinal: the position in the array's own order.
+struct ElementSpan {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  ElementState state = ElementState::kPending;
+  std::shared_ptr<const Ending> ending;  // Not null exactly when ended.
+};
+
+// The elements of an array numbered 0…n-1, whatever their indices are. A plain job has one: element 0.
+std::uint32_t elements_total(const ArraySpec& array);
+std::optional<std::uint32_t> ordinal_of(const ArraySpec& array, Element element);
+Element element_at(const ArraySpec& array, std::uint32_t ordinal);  // ordinal must be < elements_total.
+// The elements at first…last, as ranges of indices.
+std::vector<IndexRange> ranges_of(const ArraySpec& array, std::uint32_t first, std::uint32_t last);
+
+// What of a job changes. Read by anyone on the engine's thread, changed by Cluster::apply only.
+class Job {
+ public:
+  Job(std::shared_ptr<const JobFacts> facts, ElementState first);
+  Job(const Job& other);
+  Job(Job&&) noexcept = default;
+  Job& operator=(Job&&) noexcept = default;
+
+  const JobFacts& facts() const { return *facts_; }
+  const std::shared_ptr<const JobFacts>& facts_shared() const { return facts_; }
+  std::int64_t top() const { return top_; }  // Among its owner's own jobs: higher is earlier.
+  Seq ended_seq() const { return detail_ ? detail_->ended_seq : Seq{}; }  // 0 while any element is not ended.
+  Instant ended_at() const { return detail_ ? detail_->ended_at : Instant{}; }
+  bool is_array() const { return facts_->is_array(); }
+  bool is_ended() const { return count(ElementState::kEnded) == elements(); }
+
+  std::uint32_t elements() const { return elements_total(facts_->terms->array); }
+  std::uint32_t count(ElementState state) const;
+  // Null when the job has no such element.
+  std::optional<ElementState> state_of(Element element) const;
+  const ElementRecord* find_record(Element element) const;  // Null: never had an attempt.
+  const Ending* find_ending(Element element) const;         // Null: not ended.
+  // The lowest element in that state at or after `from`, touched or not.
+  std::optional<Element> first_in(ElementState state, Element from = {}) const;
+  // All elements in that state, as ranges in rising order.
+  std::vector<IndexRange> ranges_in(ElementState state) const;
+  const std::map<Element, ElementRecord>& touched() const;
+  std::vector<ElementSpan> spans() const;
+
+ private:
+  friend class Cluster;
+  friend class JobChange;
+  struct Detail {
+    std::vector<ElementSpan> spans;  // In rising order, neighbours differ.
+    std::map<Element, ElementRecord> touched;
+    std::array<std::uint32_t, kElementStates> counts{};
+    Seq ended_seq;
+    Instant ended_at;
+  };
+  Detail& detail();  // Made when first needed: a plain waiting job does without.
+
+  std::shared_ptr<const JobFacts> facts_;
+  std::int64_t top_ = 0;
+  ElementState plain_ = ElementState::kPending;  // Counts while detail_ is null.
+  std::unique_ptr<Detail> detail_;
+};
+
+}  // namespace muster
