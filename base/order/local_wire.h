@@ -1,0 +1,36 @@
+// Fields of a cause and of an exit record in fixed layout: on local sockets and in the files of an
+// attempt.
+#pragma once
+
+#include "base/order/wire.h"
+#include "base/types/cause.h"
+#include "base/types/job_spec.h"
+
+namespace muster::wire {
+
+constexpr std::size_t kCauseTextMax = 1024;
+
+template <class Wire>
+void describe(Wire& wire, Cause& cause) {
+  wire.choice(cause.kind);
+  wire.number(cause.exit_status);
+  wire.number(cause.signal);
+  wire.text(cause.by, kCauseTextMax);
+  wire.text(cause.evidence, kCauseTextMax);
+  wire.text(cause.node, kNameBytesMax);
+  wire.number(cause.rank);
+  wire.choice(cause.retry);
+}
+
+template <class Wire>
+void describe(Wire& wire, ExitRecord& record) {
+  describe(wire, record.cause);
+  wire.number(record.ran.us);
+  wire.number(record.cpu_us);
+  wire.number(record.memory_peak_mib);
+  wire.flag(record.launched);
+  wire.number(record.started_wall.us);
+  wire.number(record.ended_wall.us);
+}
+
+}  // namespace muster::wire
