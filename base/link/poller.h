@@ -1,0 +1,54 @@
+// Waiting on link sockets and plain descriptors together, and waking a thread that waits.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "base/link/link.h"
+
+struct pollfd;
+
+namespace muster {
+
+// An eventfd: wake() from any thread, any number of times, makes fd() readable until clear().
+class WakeUp {
+ public:
+  WakeUp();
+  ~WakeUp();
+  WakeUp(const WakeUp&) = delete;
+  WakeUp& operator=(const WakeUp&) = delete;
+  int fd() const { return fd_; }
+  void wake();
+  void clear();
+
+ private:
+  int fd_;
+};
+
+// For one thread. Watched sockets must outlive it or be forgotten first.
+class Poller {
+ public:
+  void watch(ServerSocket& socket);
+  void watch(ClientSocket& socket);
+  void watch_fd(int fd);  // For reading.
+  void forget(const ServerSocket& socket);
+  void forget(const ClientSocket& socket);
+  void forget_fd(int fd);
+
+  // Returns when a socket has input, a descriptor is readable, or timeout_ms have passed (-1: no
+  // limit). Ticks the sockets meanwhile. A signal may end it early.
+  void wait(int timeout_ms);
+
+  bool is_ready(int fd) const;  // Of a watched descriptor, by the last wait().
+
+ private:
+  bool any_input();
+  void tick_all();
+  bool any_wants_tick() const;
+
+  std::vector<ServerSocket*> servers_;
+  std::vector<ClientSocket*> clients_;
+  std::map<int, bool> fds_;
+};
+
+}  // namespace muster
