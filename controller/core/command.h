@@ -135,6 +135,8 @@ struct SchedulePass { PassBudget budget; };
 struct Tick {};  // Deadlines, leases, suspicion, forgetting: called at least once a second.
 // SQL has every record up to this one: ended jobs up to there may be forgotten.
 struct FeedReached { Seq seq; };
+// The next record closes its segment: answers with a record that holds SegmentSealed{its own seq, digest} alone.
+struct SealSegment {};
 struct BeginEpoch {
   Epoch epoch;
   std::string cluster_id;
@@ -145,6 +147,6 @@ struct BeginEpoch {
 using Command =
     std::variant<SubmitJobs, CancelJobs, HoldJobs, ReleaseJobs, RequeueJobs, TopJobs, SetJobs, ChangeNodes, EnrolNode,
                  ApplyConfig, WorkerHello, WorkerReport, WorkerInventory, WorkerHeard, WorkerLost, SchedulePass, Tick,
-                 BeginEpoch, FeedReached>;
+                 BeginEpoch, FeedReached, SealSegment>;
 
 }  // namespace muster
