@@ -52,10 +52,11 @@ class BlobStore {
   void remove_pack(std::uint32_t pack);
 
   // ---- for the disk thread ----
-  // Writes and syncs everything put so far. An I/O error ends the process: what is on disk is
-  // unknown then.
-  void flush();
-  // Allocates space ahead. False: the disk is full; put() refuses from then on until this succeeds.
+  // Writes and syncs everything put so far. False: no space, to be tried again. An I/O error ends
+  // the process: what is on disk is unknown then.
+  bool flush();
+  // Allocates space ahead. False: the disk is full; put() refuses what does not fit into the space
+  // allocated before, until this succeeds.
   bool make_room();
   // Called, from any thread, when make_room() should run soon.
   void when_room_wanted(std::function<void()> wake);
