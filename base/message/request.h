@@ -64,6 +64,7 @@ struct StampedRequest {
   Gid gid;
   std::int32_t pid = 0;
   std::string request;  // Encoded Request, untouched.
+  bool closed = false;  // The client is gone: its watches and logs end. request is empty then.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "connection", self.connection);
@@ -71,6 +72,7 @@ struct StampedRequest {
     visit(3, "gid", self.gid);
     visit(4, "pid", self.pid);
     visit(5, "request", self.request);
+    visit(6, "closed", self.closed);
   }
 };
 

@@ -1,0 +1,242 @@
+// Reads and checks the controller's configuration.
+#include "controller/host/config_file.h"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/types/hostlist.h"
+#include "base/types/job_spec.h"
+#include "controller/host/toml_reader.h"
+
+namespace muster {
+
+namespace {
+
+bool is_name(const std::string& text) {
+  if (text.empty() || text.size() > kNameBytesMax) return false;
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+  });
+}
+
+void read_name(TomlTable& table, std::set<std::string>& seen, std::string& out) {
+  table.read("name", out);
+  if (!is_name(out)) {
+    table.complain("name", "must be given: 1 to 128 of the characters A-Z a-z 0-9 . _ -");
+  } else if (!seen.insert(out).second) {
+    table.complain("name", "'" + out + "' is given twice");
+  }
+}
+
+void read_key(TomlTable& table, std::string& out) {
+  table.read("key", out);
+  if (out.size() != 40) {
+    table.complain(
+        "key",
+        "must be a public key of 40 characters, as printed by 'muster-controller --make-key FILE'");
+  }
+}
+
+void read_nodes(TomlTable& table, std::vector<std::string>& out) {
+  std::vector<std::string> lists;
+  table.read("nodes", lists);
+  for (const std::string& list : lists) {
+    const auto names = parse_hostlist(list);
+    if (!names) {
+      table.complain("nodes", names.error().message);
+      continue;
+    }
+    out.insert(out.end(), names->begin(), names->end());
+  }
+}
+
+QueueConfig read_queue(TomlTable& table, std::set<std::string>& seen) {
+  QueueConfig queue;
+  read_name(table, seen, queue.name);
+  table.read("priority", queue.priority, -1000000, 1000000);
+  table.read("time_default", queue.time_default);
+  table.read("time_max", queue.time_max);
+  read_nodes(table, queue.nodes);
+  table.read("accounts", queue.accounts);
+  table.read("open", queue.open);
+  table.read("kill_wait", queue.kill_wait);
+  table.read("retries_max", queue.retries_max, 0, 1000);
+  table.read("allow_root_jobs", queue.allow_root_jobs);
+  if (queue.time_max == Duration{} && queue.time_default == Duration{}) {
+    table.complain("name",
+                   "queue '" + queue.name + "' has no time limit; set time_max, or time_default");
+  }
+  if (queue.time_max != Duration{} && queue.time_default > queue.time_max) {
+    table.complain("time_default", "is longer than time_max");
+  }
+  table.finish();
+  return queue;
+}
+
+void read_queues(TomlTable& root, ClusterConfig& cluster) {
+  std::set<std::string> seen;
+  for (TomlTable& table : root.tables("queue")) cluster.queues.push_back(read_queue(table, seen));
+  if (cluster.queues.empty()) {
+    QueueConfig queue;
+    queue.name = "main";
+    queue.time_default = hours(1);
+    queue.time_max = days(7);
+    cluster.queues.push_back(queue);
+    seen.insert(queue.name);
+  }
+  root.read("queue_default", cluster.queue_default);
+  if (cluster.queue_default.empty()) cluster.queue_default = cluster.queues.front().name;
+  if (!seen.contains(cluster.queue_default)) {
+    root.complain("queue_default", "no queue is named '" + cluster.queue_default + "'");
+  }
+}
+
+void read_accounts(TomlTable& root, ClusterConfig& cluster) {
+  std::set<std::string> seen;
+  for (TomlTable& table : root.tables("account")) {
+    AccountConfig account;
+    read_name(table, seen, account.name);
+    table.read("parent", account.parent);
+    if (!account.parent.empty() &&
+        (account.parent == account.name || !seen.contains(account.parent))) {
+      table.complain("parent", "no account named '" + account.parent + "' stands above this one");
+    }
+    table.read("users", account.users);
+    table.finish();
+    cluster.accounts.push_back(account);
+  }
+  if (cluster.accounts.empty()) {
+    cluster.accounts.push_back({"default", "", {}});
+    seen.insert("default");
+  }
+  root.read("account_default", cluster.account_default);
+  if (cluster.account_default.empty()) cluster.account_default = cluster.accounts.front().name;
+  if (!seen.contains(cluster.account_default)) {
+    root.complain("account_default", "no account is named '" + cluster.account_default + "'");
+  }
+  for (const QueueConfig& queue : cluster.queues) {
+    for (const std::string& name : queue.accounts) {
+      if (!seen.contains(name))
+        root.complain("queue", "queue '" + queue.name + "' names no such account: '" + name + "'");
+    }
+  }
+}
+
+void read_limits(TomlTable& root, LimitsConfig& limits) {
+  TomlTable table = root.table("limits");
+  table.read("jobs_per_user_max", limits.jobs_per_user_max, 1, 10000000);
+  table.read("jobs_max", limits.jobs_max, 1, 10000000);
+  table.read("array_elements_max", limits.array_elements_max, 1, kArrayElementsMax);
+  table.read("min_uid", limits.min_uid.value, 0, 4000000000U);
+  table.read("suspect_after", limits.suspect_after);
+  table.read("prepare_timeout", limits.prepare_timeout);
+  table.read("forget_after", limits.forget_after);
+  table.finish();
+}
+
+void read_endpoint(TomlTable& table, const char* key, std::string& out) {
+  table.read(key, out);
+  const auto colon = out.rfind(':');
+  const bool has_port =
+      colon != std::string::npos && colon + 1 < out.size() &&
+      std::all_of(out.begin() + static_cast<std::ptrdiff_t>(colon) + 1, out.end(),
+                  [](unsigned char c) { return std::isdigit(c) != 0 || c == '*'; });
+  if (!out.starts_with("tcp://") || !has_port) {
+    table.complain(key, "must be an address such as \"tcp://10.0.0.1:7601\"");
+  }
+}
+
+void read_listen(TomlTable& root, HostConfig& config) {
+  TomlTable table = root.table("listen");
+  read_endpoint(table, "workers", config.listen.workers);
+  read_endpoint(table, "gateways", config.listen.gateways);
+  read_endpoint(table, "bulk", config.listen.bulk);
+  read_endpoint(table, "enrol", config.listen.enrol);
+  table.finish();
+}
+
+void read_peers(TomlTable& root, HostConfig& config) {
+  std::set<std::string> gateways;
+  for (TomlTable& table : root.tables("gateway")) {
+    GatewayKey gateway;
+    read_name(table, gateways, gateway.name);
+    read_key(table, gateway.public_key);
+    table.read("admin", gateway.admin);
+    table.finish();
+    config.gateways.push_back(gateway);
+  }
+  std::set<std::string> nodes;
+  for (TomlTable& table : root.tables("node")) {
+    NodeKey node;
+    read_name(table, nodes, node.name);
+    read_key(table, node.public_key);
+    table.finish();
+    config.nodes.push_back(node);
+  }
+}
+
+void read_host(TomlTable& root, HostConfig& config) {
+  root.read("cluster", config.cluster.cluster);
+  if (!is_name(config.cluster.cluster)) {
+    root.complain("cluster", "must be given: the cluster's name, 1 to 128 of A-Z a-z 0-9 . _ -");
+  }
+  root.read("state_dir", config.state_dir);
+  if (!config.state_dir.starts_with("/"))
+    root.complain("state_dir", "must be given, as an absolute path");
+  root.read("audit_file", config.audit_file);
+  if (config.audit_file.empty()) config.audit_file = config.state_dir + "/audit.jsonl";
+  root.read("query_threads", config.query_threads, 1, 64);
+  TomlTable database = root.table("database");
+  database.read("conninfo", config.database);
+  database.finish();
+  TomlTable roles = root.table("roles");
+  roles.read("admins", config.roles.admins);
+  roles.read("admin_groups", config.roles.admin_groups);
+  roles.read("operators", config.roles.operators);
+  roles.read("operator_groups", config.roles.operator_groups);
+  roles.finish();
+  TomlTable log = root.table("log");
+  log.read("file", config.log.file);
+  log.read("level", config.log.level);
+  static const std::vector<std::string> levels{"trace", "debug", "info", "warn", "error"};
+  if (std::find(levels.begin(), levels.end(), config.log.level) == levels.end()) {
+    log.complain("level", "must be one of trace, debug, info, warn, error");
+  }
+  log.finish();
+}
+
+}  // namespace
+
+Result<HostConfig> parse_config(const std::string& text, const std::string& path) {
+  TomlDocument document;
+  const auto parsed = document.parse(text, path);
+  if (!parsed) return parsed.error();
+  HostConfig config;
+  config.path = path;
+  TomlTable root = TomlTable::root(document);
+  read_host(root, config);
+  read_listen(root, config);
+  read_peers(root, config);
+  read_queues(root, config.cluster);
+  read_accounts(root, config.cluster);
+  read_limits(root, config.cluster.limits);
+  root.finish();
+  if (document.problems().empty()) return config;
+  std::string all;
+  for (const std::string& problem : document.problems()) all += (all.empty() ? "" : "\n") + problem;
+  return fail(ErrorCode::kInvalid, all);
+}
+
+Result<HostConfig> load_config(const std::string& path) {
+  std::ifstream file(path);
+  if (!file)
+    return fail(ErrorCode::kNotFound,
+                path + ": cannot be read; give the file's path with --config FILE");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parse_config(text.str(), path);
+}
+
+}  // namespace muster

@@ -1,0 +1,20 @@
+// Lines of lists, made from the view when somebody asks.
+#pragma once
+
+#include <vector>
+
+#include "base/message/request.h"
+#include "controller/host/view.h"
+
+namespace muster {
+
+// All rows of a job: one for a plain job; for an array one per element that has had an attempt and one per range of
+// untouched elements in one state.
+std::vector<JobRow> job_rows(const JobView& job, const ViewState& state);
+// The row of one element; false when the job has none such.
+bool element_row(const JobView& job, Element element, const ViewState& state, JobRow& out);
+std::vector<MemberRow> member_rows(const JobView& job, Element element, const ViewState& state);
+NodeRow node_row(const NodeView& node, const ViewState& state);
+std::string node_list(const std::vector<NodeId>& nodes, const ViewState& state);
+
+}  // namespace muster
