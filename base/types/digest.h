@@ -37,9 +37,7 @@ class Digest {
   static std::uint64_t of(const T& value) {
     if constexpr (std::is_same_v<T, bool>)
       return value ? 1 : 0;
-    else if constexpr (std::is_enum_v<T>)
-      return of_number(static_cast<std::uint64_t>(value));
-    else if constexpr (std::is_integral_v<T>)
+    else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>)
       return of_number(static_cast<std::uint64_t>(value));
     else if constexpr (HasFields<T>) {
       Digest digest;
