@@ -1,4 +1,4 @@
-# What `cmake --install` lays down: commands, daemons, plugins, pages, units.
+# What `cmake --install` lays down: commands, daemons, plugins, pages, units, completion.
 include(GNUInstallDirs)
 get_property(programs GLOBAL PROPERTY MUSTER_PROGRAMS)
 foreach(program ${programs})
@@ -8,3 +8,25 @@ foreach(program ${programs})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
   endif()
 endforeach()
+
+get_property(plugins GLOBAL PROPERTY MUSTER_PLUGINS)
+foreach(plugin ${plugins})
+  install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/muster/plugins)
+endforeach()
+
+set(SBINDIR ${CMAKE_INSTALL_FULL_SBINDIR})
+file(GLOB units CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/contrib/systemd/*.service)
+foreach(unit ${units})
+  get_filename_component(name ${unit} NAME)
+  configure_file(${unit} ${PROJECT_BINARY_DIR}/systemd/${name} @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/systemd/${name} DESTINATION lib/systemd/system)
+endforeach()
+
+foreach(section 1 5 8)
+  file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.${section})
+  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+
+file(GLOB completions CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/contrib/completion/gpu*)
+install(FILES ${completions} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

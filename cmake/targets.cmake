@@ -56,6 +56,7 @@ function(muster_plugin name folder)
   add_library(${name} MODULE ${sources})
   target_link_libraries(${name} PRIVATE muster_warnings ${arg_uses} ${arg_links})
   set_target_properties(${name} PROPERTIES PREFIX "muster_" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/plugins)
+  set_property(GLOBAL APPEND PROPERTY MUSTER_PLUGINS ${name})
 endfunction()
 
 # muster_test(name label sources… uses libs…): a GoogleTest program registered with ctest under its label.
