@@ -1,0 +1,33 @@
+# muster_embed_sql(target folder): compiles every .sql file of the folder into the target, readable by
+# controller/sql/embedded.h. Run with -DOUTPUT=… -DFOLDER=… by itself, it writes the source file.
+if(CMAKE_SCRIPT_MODE_FILE)
+  file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/*.sql)
+  list(SORT files)
+  set(source "// SQL text of the project, by name. Generated from sql/; do not edit.\n")
+  string(APPEND source "#include \"controller/sql/embedded.h\"\n\n#include <array>\n\nnamespace muster {\nnamespace {\n\n")
+  list(LENGTH files count)
+  string(APPEND source "constexpr std::array<EmbeddedSql, ${count}> kFiles{{\n")
+  foreach(file ${files})
+    file(READ ${FOLDER}/${file} text)
+    string(REGEX REPLACE "\\.sql$" "" name "${file}")
+    string(APPEND source "    {\"${name}\", R\"embedded(${text})embedded\"},\n")
+  endforeach()
+  string(APPEND source "}};\n\n}  // namespace\n\n")
+  string(APPEND source "std::span<const EmbeddedSql> embedded_sql() { return kFiles; }\n\n}  // namespace muster\n")
+  file(WRITE ${OUTPUT} "${source}")
+  return()
+endif()
+
+set(MUSTER_SQL_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
+function(muster_embed_sql target folder)
+  get_target_property(kind ${target} TYPE)
+  if(kind STREQUAL "INTERFACE_LIBRARY")
+    return()
+  endif()
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.sql)
+  set(output ${PROJECT_BINARY_DIR}/generated/${target}_text.cpp)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DFOLDER=${PROJECT_SOURCE_DIR}/${folder} -P ${MUSTER_SQL_SCRIPT}
+    DEPENDS ${files} ${MUSTER_SQL_SCRIPT} COMMENT "Embedding ${folder}/" VERBATIM)
+  target_sources(${target} PRIVATE ${output})
+endfunction()
