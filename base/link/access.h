@@ -38,8 +38,7 @@ class AccessList {
   void remove_user(std::string_view user_id);  // All its keys.
 
   // Whom the key stands for on a port of that domain; nothing: refused. A worker's key is also good
-  // for the bulk domain. On the enrol domain every key is "enrol:<key>", and keys of the list are
-  // refused nowhere else.
+  // for the bulk domain. The enrol domain admits every key, as "enrol:<key>".
   std::optional<AccessEntry> admit(const std::string& public_key, LinkRole domain) const;
 
   std::vector<std::string> keys_of(std::string_view user_id) const;

@@ -84,9 +84,10 @@ struct ServerOptions {
   std::string endpoint;  // "tcp://10.0.0.1:7300"; port "*" takes a free one.
   LinkRole domain = LinkRole::kWorker;
   KeyPair key;
-  std::uint32_t connections_per_address_max = 4096;
+  std::uint32_t connections_per_address_max = 20000;
   std::size_t pending_bytes_max = 64U << 20U;  // A peer with more received than delivered (an
                                                // endless multipart message) is cut.
+  Authenticator::Log log;  // Connections that were cut; at most one line a second.
 };
 
 struct ServerCounts {
