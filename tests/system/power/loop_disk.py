@@ -12,7 +12,7 @@ NOLOGFLUSH = 2
 
 
 class LoopDisk:
-    """with LoopDisk(mebibytes) as disk: disk.path is mounted; disk.scratch is a directory on the normal disk."""
+    """with LoopDisk(mebibytes) as disk: disk.path is mounted, disk.scratch is on the normal disk."""
 
     def __init__(self, mebibytes):
         self.mebibytes = mebibytes

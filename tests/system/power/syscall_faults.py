@@ -1,6 +1,6 @@
-# F02 and F07: the writer is killed before its Nth system call of each kind, for every N; and its syncs and writes
-# fail. Nothing acknowledged may be missing afterwards; after a failed sync the process ends at once, acknowledges
-# nothing more and never syncs that descriptor again.
+# F02 and F07: the writer is killed before its Nth system call of each kind, for every N; and its
+# syncs and writes fail. Nothing acknowledged may be missing afterwards; after a failed sync the
+# process ends at once, acknowledges nothing more and never syncs that descriptor again.
 #   syscall_faults.py WRITER kill|sync
 import os
 import re
@@ -34,13 +34,15 @@ class Run:
 
     def write_under(self, injection, traced):
         command = ["strace", "-f", "-qq", "-ttt", "-o", self.log, "-e", "trace=" + traced,
-                   "-e", "inject=" + injection, self.writer, "write", self.state, self.acked, str(RECORDS)]
+                   "-e", "inject=" + injection,
+                   self.writer, "write", self.state, self.acked, str(RECORDS)]
         # Where the address sanitizer is in, its leak check cannot run under ptrace.
         environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
         return subprocess.run(command, capture_output=True, text=True, env=environment)
 
     def check(self):
-        result = subprocess.run([self.writer, "check", self.state, self.acked], capture_output=True, text=True)
+        result = subprocess.run([self.writer, "check", self.state, self.acked],
+                                capture_output=True, text=True)
         return result.returncode == 0, (result.stdout + result.stderr).strip()
 
     def acked_seq(self):
@@ -106,7 +108,8 @@ def fail_syncs(writer, scratch):
                 run = Run(writer, scratch)
                 run.write(12)
                 what = f"{call} number {number}{persistence} fails"
-                result = run.write_under(f"{call}:error=EIO:when={number}{persistence}", "fdatasync,fsync")
+                result = run.write_under(f"{call}:error=EIO:when={number}{persistence}",
+                                         "fdatasync,fsync")
                 if result.returncode == 0 and not has_fault(run):
                     is_past_the_end = True
                     break
@@ -140,7 +143,8 @@ def main():
     if shutil.which("strace") is None:
         print("skipped: strace is not installed")
         return SKIPPED
-    probe = subprocess.run(["strace", "-qq", "-o", "/dev/null", "true"], capture_output=True, text=True)
+    probe = subprocess.run(["strace", "-qq", "-o", "/dev/null", "true"],
+                           capture_output=True, text=True)
     if probe.returncode != 0:
         print(f"skipped: strace may not trace here: {probe.stderr.strip()}")
         return SKIPPED
