@@ -34,6 +34,7 @@ void set_log_level(LogLevel level);
 // A log that cannot be written never stops or blocks the daemon for long, and is never an error.
 void log_line(LogLevel level, std::string_view message);
 bool is_logged(LogLevel level);
+bool is_log_in_file();  // Else on stderr or in the journal.
 
 template <class... Args>
 void log_debug(fmt::format_string<Args...> format, Args&&... args) {
