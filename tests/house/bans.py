@@ -11,22 +11,21 @@ def call(names):
 
 
 EVERYWHERE = [
-    (call("strcpy|strcat|strncpy|strncat|stpcpy"), "std::string"),
+    (call("strcpy|strcat|strncat|stpcpy"), "std::string"),
     (call("sprintf|vsprintf"), "std::string, or fmt::format where it is linked"),
     (call("gets"), "std::getline with a limit"),
     (call("strtok"), "std::string_view::find"),
     (
         call("atoi|atol|atoll|atof|strtol|strtoul|strtoull|sscanf"),
-        "parse_count (base/types/size.h)",
+        "parse_count (base/types/size.h), or std::from_chars",
     ),
-    (call("system|popen"), "fork and execve with an argument vector"),
     (
         call("rand|srand|srandom|drand48") + r"|::random\s*\(",
         "Rng by seed (base/types/rng.h), or randombytes_buf for secrets",
     ),
     (call("tmpnam|tempnam|mktemp"), "mkstemp or mkdtemp"),
     (call("alloca"), "std::vector"),
-    (call("signal"), "sigaction or signalfd"),
+    (call("signal") + r"(?![^()]*\bSIG_(?:IGN|DFL)\b)", "sigaction or signalfd"),
     (
         call("localtime|gmtime|asctime|ctime"),
         "localtime_r, gmtime_r, or to_rfc3339 (base/types/time.h)",
@@ -55,7 +54,14 @@ EVERYWHERE = [
         "what clang 14 parses (fmt, loops)",
     ),
 ]
+# A pause short enough to be a step of a loop around a condition.
+SHORT = (
+    r"\s*\(\s*(?:std::chrono::)?(?:micro|nano)seconds"
+    r"|\s*\(\s*(?:std::chrono::)?milliseconds\s*[({]1?\d[)}]"
+)
+PROGRAMS = ("base", "controller", "worker", "submit", "plugins")
 PLACES = [
+    (PROGRAMS, call("system|popen"), "fork and execve with an argument vector"),
     (
         ROOT_HALF,
         call("getenv|secure_getenv"),
@@ -66,7 +72,7 @@ PLACES = [
     (PURE, r"\b(?:double|float)\b", "integers: milli-units, fixed point"),
     (
         ("tests",),
-        call("sleep|usleep|nanosleep") + r"|\bsleep_for\b|\bsleep_until\b",
+        call("sleep|usleep|nanosleep") + r"|\bsleep_until\b|\bsleep_for\b(?!" + SHORT + ")",
         "wait_until (tests/support/wait.h): a condition with a deadline",
     ),
 ]
