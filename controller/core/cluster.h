@@ -88,7 +88,7 @@ class Cluster {
   Epoch epoch() const { return epoch_; }
   const std::string& cluster_id() const { return cluster_id_; }
   Instant applied_at() const { return applied_at_; }  // Engine time of the newest event.
-  std::uint64_t digest() const { return digest_; }
+  std::uint64_t digest() const;
 
  private:
   friend class ClusterImage;  // Snapshots: takes it apart and puts it together.

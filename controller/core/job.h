@@ -45,6 +45,7 @@ struct JobTerms {
   bool requeue = true;
   std::uint32_t ports = 0;
   ArraySpec array;  // Disjoint ranges in rising order; empty for a plain job.
+  bool first_node_only = false;
   auto operator<=>(const JobTerms&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -56,8 +57,11 @@ struct JobTerms {
     visit(6, "requeue", self.requeue);
     visit(7, "ports", self.ports);
     visit(8, "array", self.array);
+    visit(9, "first_node_only", self.first_node_only);
   }
 };
+
+JobTerms terms_of(const JobSpec& spec);
 
 // Immutable. A change to a job (JobChanged) puts a new object in its place, so readers may keep the old one.
 struct JobFacts {
@@ -195,6 +199,7 @@ class Job {
     Instant ended_at;
   };
   Detail& detail();  // Made when first needed: a plain waiting job does without.
+  const ElementSpan* find_span(std::uint32_t ordinal) const;  // Null: touched, or no detail yet.
 
   std::shared_ptr<const JobFacts> facts_;
   std::int64_t top_ = 0;

@@ -27,13 +27,14 @@ struct MemberLiveness {
 struct AttemptLiveness {
   Instant prepare_deadline;  // From when the first order could go out.
   std::vector<MemberLiveness> members;  // Parallel to the place's.
-  std::uint32_t prepared = 0;           // Members at least prepared.
+  Instant tombstone_deadline;           // Of members that never launched, once it is stopping.
 };
 
 struct NodeLiveness {
   Instant heard_at;      // Meaningful when heard.
   bool heard = false;    // In this epoch.
-  bool connected = false;
+  bool connected = false;  // Said hello, and neither broke off nor fell silent since.
+  bool silent = false;     // Was connected when it fell silent: a heartbeat is enough to be back.
   std::uint64_t incarnation = 0;
 };
 

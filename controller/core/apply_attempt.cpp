@@ -1,0 +1,121 @@
+// Applying events about attempts.
+#include "base/types/digest.h"
+#include "controller/core/cluster_apply.h"
+#include "controller/core/job_change.h"
+
+namespace muster {
+
+std::uint64_t digest_of_attempt(const Attempt& attempt) {
+  Digest digest;
+  digest(1, "key", attempt.key);
+  digest(2, "place", attempt.place_digest);
+  digest(3, "state", attempt.state);
+  digest(4, "started_at", attempt.started_at);
+  digest(5, "started_wall", attempt.started_wall);
+  digest(6, "launched_at", attempt.launched_at);
+  digest(7, "launched_wall", attempt.launched_wall);
+  digest(8, "launched", attempt.launched);
+  digest(9, "master_address", attempt.master_address);
+  digest(10, "ports", attempt.ports);
+  digest(11, "stopping", attempt.stopping);
+  digest(12, "requeue", attempt.requeue);
+  return digest.value();
+}
+
+std::uint64_t digest_of_member_end(const AttemptKey& key, NodeId node, const ExitRecord& record) {
+  return combine64(combine64(digest_of(key), node.value), digest_of(record));
+}
+
+Attempt& ClusterApply::attempt_must_exist(const AttemptKey& key) {
+  const auto found = cluster.attempts_.find(key);
+  MUSTER_ASSERT(found != cluster.attempts_.end());
+  return found->second;
+}
+
+template <class Change>
+void ClusterApply::change_attempt(Attempt& attempt, Change change) {
+  const AttemptState before = attempt.state;
+  cluster.digest_ -= digest_of_attempt(attempt);
+  change(attempt);
+  MUSTER_ASSERT(attempt.state == before || can_follow(before, attempt.state));
+  cluster.digest_ += digest_of_attempt(attempt);
+}
+
+void ClusterApply::operator()(const AttemptStarted& event) {
+  Job& job = job_must_exist(event.key.job);
+  JobChange(job, cluster.digest_).touch(event.key.element, [&](ElementRecord& record) {
+    MUSTER_ASSERT(record.state == ElementState::kPending);
+    MUSTER_ASSERT(event.key.attempt.value == record.attempts + 1);
+    record.state = ElementState::kActive;
+    ++record.attempts;
+    record.reason.clear();
+  });
+  const auto [it, is_new] = cluster.attempts_.try_emplace(event.key);
+  MUSTER_ASSERT(is_new && !event.place.members.empty());
+  Attempt& attempt = it->second;
+  attempt.key = event.key;
+  attempt.place = std::make_shared<const Place>(event.place);
+  attempt.place_digest = digest_of(event.place);
+  attempt.started_at = stamp.at;
+  attempt.started_wall = stamp.wall;
+  cluster.digest_ += digest_of_attempt(attempt);
+  for (const Member& member : event.place.members) {
+    MUSTER_ASSERT(cluster.nodes_.count(member.node) == 1);
+    const bool once = cluster.attempts_on_[member.node].insert(event.key).second;
+    MUSTER_ASSERT(once);
+  }
+}
+
+void ClusterApply::operator()(const AttemptLaunched& event) {
+  change_attempt(attempt_must_exist(event.key), [&](Attempt& attempt) {
+    MUSTER_ASSERT(attempt.state == AttemptState::kPreparing);
+    attempt.state = AttemptState::kRunning;
+    attempt.launched = true;
+    attempt.launched_at = stamp.at;
+    attempt.launched_wall = stamp.wall;
+    attempt.master_address = event.master_address;
+    attempt.ports = event.ports;
+  });
+}
+
+void ClusterApply::operator()(const AttemptStopping& event) {
+  change_attempt(attempt_must_exist(event.key), [&](Attempt& attempt) {
+    attempt.state = AttemptState::kStopping;
+    attempt.stopping = event.cause;
+    attempt.requeue = event.requeue;
+  });
+}
+
+void ClusterApply::operator()(const MemberEnded& event) {
+  Attempt& attempt = attempt_must_exist(event.key);
+  MUSTER_ASSERT(attempt.find_member(event.node) != nullptr);
+  const bool is_new = attempt.members_ended.emplace(event.node, event.record).second;
+  MUSTER_ASSERT(is_new);
+  const std::uint64_t digest = digest_of_member_end(event.key, event.node, event.record);
+  attempt.members_digest += digest;
+  cluster.digest_ += digest;
+}
+
+void ClusterApply::operator()(const AttemptEnded& event) {
+  Attempt& attempt = attempt_must_exist(event.key);
+  MUSTER_ASSERT(can_follow(attempt.state, AttemptState::kEnded) && attempt.all_ended());
+  auto summary = std::make_shared<AttemptSummary>();
+  summary->attempt = event.key.attempt;
+  summary->cause = event.cause;
+  for (const Member& member : attempt.place->members) summary->nodes.push_back(member.node);
+  summary->started_wall = attempt.started_wall;
+  summary->launched_wall = attempt.launched_wall;
+  summary->ended_wall = stamp.wall;
+  summary->charged = event.charged;
+  JobChange(job_must_exist(event.key.job), cluster.digest_)
+      .touch(event.key.element, [&](ElementRecord& record) { record.last = std::move(summary); });
+  for (const Member& member : attempt.place->members) {
+    const auto on = cluster.attempts_on_.find(member.node);
+    on->second.erase(event.key);
+    if (on->second.empty()) cluster.attempts_on_.erase(on);
+  }
+  cluster.digest_ -= digest_of_attempt(attempt) + attempt.members_digest;
+  cluster.attempts_.erase(event.key);
+}
+
+}  // namespace muster

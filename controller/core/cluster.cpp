@@ -1,0 +1,96 @@
+// Looking things up in the cluster.
+#include "controller/core/cluster.h"
+
+#include "base/types/digest.h"
+
+namespace muster {
+namespace {
+
+const std::set<AttemptKey> kNoAttempts;
+
+template <class Map, class Key>
+auto find_in(Map& map, const Key& key) -> decltype(&map.find(key)->second) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+const Job* Cluster::find_job(JobId id) const { return find_in(jobs_, id); }
+const Attempt* Cluster::find_attempt(const AttemptKey& key) const { return find_in(attempts_, key); }
+const Node* Cluster::find_node(NodeId id) const { return find_in(nodes_, id); }
+
+const Attempt* Cluster::find_attempt(const ElementKey& key) const {
+  const auto found = attempts_.lower_bound(AttemptKey{key.job, key.element, AttemptNo{0}});
+  if (found == attempts_.end() || found->first.element_key() != key) return nullptr;
+  return &found->second;
+}
+
+const Node* Cluster::find_node(std::string_view name) const {
+  const NodeId* id = find_in(node_names_, name);
+  return id == nullptr ? nullptr : find_node(*id);
+}
+
+const Device* Cluster::find_device(DeviceId id) const {
+  if (id.value == 0 || id.value > devices_.size()) return nullptr;
+  return &devices_[id.value - 1];
+}
+
+const Device* Cluster::find_device(std::string_view uuid) const {
+  const DeviceId* id = find_in(device_uuids_, uuid);
+  return id == nullptr ? nullptr : find_device(*id);
+}
+
+const std::set<AttemptKey>& Cluster::attempts_on(NodeId node) const {
+  const std::set<AttemptKey>* found = find_in(attempts_on_, node);
+  return found == nullptr ? kNoAttempts : *found;
+}
+
+const QueueConfig* Cluster::find_queue(std::string_view name) const {
+  for (const QueueConfig& queue : config_->queues) {
+    if (queue.name == name) return &queue;
+  }
+  return nullptr;
+}
+
+const AccountConfig* Cluster::find_account(std::string_view name) const {
+  for (const AccountConfig& account : config_->accounts) {
+    if (account.name == name) return &account;
+  }
+  return nullptr;
+}
+
+const RecentRequest* Cluster::find_request(const RequestId& request, Instant now) const {
+  const RecentRequest* found = find_in(requests_, request);
+  return found != nullptr && now - found->at < kRequestKept ? found : nullptr;
+}
+
+std::uint64_t Cluster::jobs_unfinished(Uid uid) const {
+  const std::uint64_t* found = find_in(unfinished_of_, uid);
+  return found == nullptr ? 0 : *found;
+}
+
+std::optional<CauseKind> Cluster::forgotten_end(JobId id) const {
+  const auto after = forgotten_.upper_bound(id);
+  if (after == forgotten_.begin()) return std::nullopt;
+  const ForgottenRun& run = std::prev(after)->second;
+  if (run.last < id) return std::nullopt;
+  return run.kind;
+}
+
+std::uint64_t Cluster::digest() const {
+  std::uint64_t hash = combine64(digest_, epoch_.value);
+  hash = combine64(hash, digest_of(cluster_id_));
+  hash = combine64(hash, job_next_.value);
+  hash = combine64(hash, node_next_.value);
+  return combine64(hash, digest_of(*config_));
+}
+
+const Member* Attempt::find_member(NodeId node) const {
+  for (const Member& member : place->members) {
+    if (member.node == node) return &member;
+  }
+  return nullptr;
+}
+
+}  // namespace muster

@@ -1,0 +1,260 @@
+// Counting why.
+#include "controller/core/decide/explain.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/types/size.h"
+#include "controller/core/decide/place.h"
+#include "controller/core/decide/schedule.h"
+#include "controller/core/decide/trial.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kConstraints = static_cast<std::size_t>(Constraint::kFits) + 1;
+constexpr std::size_t kTaken = kConstraints;  // By an earlier group of the same job.
+
+struct Count {
+  std::uint32_t total = 0;
+  std::array<std::uint32_t, kConstraints + 1> failing{};
+  std::uint32_t of(Constraint constraint) const { return failing[static_cast<std::size_t>(constraint)]; }
+  std::uint32_t fit() const { return of(Constraint::kFits); }
+  std::uint32_t able() const {  // When idle, whatever their state.
+    std::uint32_t sum = failing[kTaken];
+    for (std::size_t i = static_cast<std::size_t>(Constraint::kUp); i < kConstraints; ++i) sum += failing[i];
+    return sum;
+  }
+  std::uint32_t able_and_up() const { return able() - of(Constraint::kUp) - of(Constraint::kAvoided); }
+};
+
+Count count_nodes(const Ledger& ledger, const GroupNeed& need, const std::set<NodeId>& avoided,
+                  const std::set<NodeId>& taken) {
+  Count count;
+  for (const NodeFree& node : ledger.nodes()) {
+    if (!node.exists) continue;
+    const NodeClass& node_class = ledger.classes()[node.node_class];
+    if (!in_queue(need, node_class)) continue;
+    ++count.total;
+    const Constraint failed = first_failed(need, node, node_class, avoided);
+    const bool is_taken = failed == Constraint::kFits && taken.count(node.id) != 0;
+    ++count.failing[is_taken ? kTaken : static_cast<std::size_t>(failed)];
+  }
+  return count;
+}
+
+std::string gpus_text(const Group& group, std::string_view free) {
+  std::string text = std::to_string(group.gpus_per_node) + std::string(free) +
+                     (group.gpus_per_node == 1 ? " GPU" : " GPUs");
+  for (std::size_t i = 0; i < group.gpu_types.size(); ++i) {
+    text += (i == 0 ? " of type " : " or ") + group.gpu_types[i];
+  }
+  if (group.gpu_memory_mib_min != 0) text += " with at least " + memory_to_text(group.gpu_memory_mib_min);
+  return text;
+}
+
+std::string cpus_text(const Group& group, std::string_view free) {
+  return std::to_string(group.cpus_per_node) + std::string(free) + (group.cpus_per_node == 1 ? " CPU" : " CPUs");
+}
+
+std::string memory_text(const Group& group, std::string_view free) {
+  if (group.memory_mib_per_node == 0) return "its share of" + std::string(free) + " memory";
+  return memory_to_text(group.memory_mib_per_node) + std::string(free) + " memory";
+}
+
+std::string constraint_text(const Group& group, std::size_t index) {
+  if (index == kTaken) return "not used by another group of this job";
+  switch (static_cast<Constraint>(index)) {
+    case Constraint::kNamed: return "one of the nodes asked for";
+    case Constraint::kFeatures: return "all features asked for";
+    case Constraint::kGpusTotal: return gpus_text(group, "");
+    case Constraint::kCpusTotal: return cpus_text(group, "");
+    case Constraint::kMemoryTotal: return memory_text(group, "");
+    case Constraint::kUp: return "node is up";
+    case Constraint::kAvoided: return "did not just fail this job";
+    case Constraint::kGpusFree: return gpus_text(group, " free");
+    case Constraint::kCpusFree: return cpus_text(group, " free");
+    case Constraint::kMemoryFree: return memory_text(group, " free");
+    case Constraint::kFits: break;
+  }
+  return "";
+}
+
+WaitReason reason_of(const Count& count, std::uint32_t needed) {
+  if (count.able() < needed) return WaitReason::kNeverPossible;
+  if (count.able_and_up() < needed) return WaitReason::kNodesUnavailable;
+  const std::uint32_t gpus = count.of(Constraint::kGpusFree);
+  const std::uint32_t cpus = count.of(Constraint::kCpusFree);
+  const std::uint32_t memory = count.of(Constraint::kMemoryFree);
+  if (gpus >= cpus && gpus >= memory && gpus != 0) return WaitReason::kNoFreeGpus;
+  if (cpus >= memory && cpus != 0) return WaitReason::kNoFreeCpus;
+  return memory != 0 ? WaitReason::kNoFreeMemory : WaitReason::kNodesUnavailable;
+}
+
+void fill_blockers(Explanation& why, const Group& group, const Count& count) {
+  for (std::size_t i = 0; i < count.failing.size(); ++i) {
+    if (i == static_cast<std::size_t>(Constraint::kFits) || count.failing[i] == 0) continue;
+    why.blockers.push_back(Blocker{constraint_text(group, i), count.failing[i]});
+  }
+  std::stable_sort(why.blockers.begin(), why.blockers.end(),
+                   [](const Blocker& a, const Blocker& b) { return a.nodes_failing > b.nodes_failing; });
+  why.nodes_total = count.total;
+  why.nodes_fit = count.fit();
+  why.nodes_needed = group.nodes_min;
+}
+
+struct RunningEnd {
+  Instant at;
+  const Attempt* attempt = nullptr;
+};
+
+// By time limits; what is over its limit counts as ending now.
+std::vector<RunningEnd> ends_in_order(const Cluster& cluster, Instant now) {
+  std::vector<RunningEnd> ends;
+  for (const auto& [key, attempt] : cluster.attempts()) {
+    const Instant since = attempt.launched ? attempt.launched_at : attempt.started_at;
+    const Duration limit = cluster.find_job(key.job)->facts().time_limit();
+    ends.push_back({std::max(now, since + limit), &attempt});
+  }
+  std::stable_sort(ends.begin(), ends.end(),
+                   [](const RunningEnd& a, const RunningEnd& b) { return a.at < b.at; });
+  return ends;
+}
+
+// The fewest ends, in order of their time, after which the job fits.
+void fill_start(Explanation& why, const Cluster& cluster, Board& board, const JobTerms& terms,
+                const std::set<NodeId>& avoided, Instant now) {
+  const std::vector<RunningEnd> ends = ends_in_order(cluster, now);
+  Trial trial(board.ledger);
+  const auto fits_after = [&](std::size_t count) {
+    trial.undo_to(std::min(trial.steps(), count));
+    while (trial.steps() < count) trial.release(ends[trial.steps()].attempt->place);
+    return find_place(cluster, board.ledger, terms, avoided).has_value();
+  };
+  if (ends.empty() || !fits_after(ends.size())) return;
+  std::size_t low = 1;
+  std::size_t high = ends.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (fits_after(middle)) high = middle;
+    else low = middle + 1;
+  }
+  why.frees_last = ends[low - 1].attempt->key;
+  why.start_latest = ends[low - 1].at;
+}
+
+std::string nodes_text(std::uint32_t count) {
+  return std::to_string(count) + (count == 1 ? " node" : " nodes");
+}
+
+// "waits for 4 free GPUs on 2 nodes: of 3 nodes in queue gpu 1 fits; 2 lack: 4 free GPUs"
+std::string sentence_of(const Explanation& why, const std::string& queue, Instant now) {
+  std::string text = why.reason == WaitReason::kNeverPossible
+                         ? "can no longer run: needs " + nodes_text(why.nodes_needed)
+                         : "needs " + nodes_text(why.nodes_needed);
+  text += "; of " + nodes_text(why.nodes_total) + " in queue " + queue + ", " +
+          std::to_string(why.nodes_fit) + (why.nodes_fit == 1 ? " fits now" : " fit now");
+  for (const Blocker& blocker : why.blockers) {
+    text += "; " + std::to_string(blocker.nodes_failing) + (blocker.nodes_failing == 1 ? " fails \"" : " fail \"") +
+            blocker.constraint + "\"";
+  }
+  if (why.frees_last) {
+    text += "; the end of job " + std::to_string(why.frees_last->job.value) + " lets it start, in " +
+            to_text(*why.start_latest - now) + " at the latest";
+  }
+  if (why.reason == WaitReason::kNeverPossible) text += "; cancel it, or ask for less";
+  if (why.reason == WaitReason::kNodesUnavailable) text += "; see gpuinfo for the nodes that are not up";
+  return text;
+}
+
+void explain_room(Explanation& why, const Cluster& cluster, Board& board, const JobTerms& terms,
+                  const std::set<NodeId>& avoided, Instant now) {
+  const QueueConfig* queue = cluster.find_queue(terms.queue);
+  if (queue == nullptr) {
+    why.reason = WaitReason::kQueueClosed;
+    why.sentence = "queue " + terms.queue + " no longer exists; move the job with gpujob set queue=…";
+    return;
+  }
+  GroupFailure failure;
+  const bool fits = find_place(cluster, board.ledger, terms, avoided, &failure).has_value();
+  const Group& group = terms.groups[fits ? 0 : failure.group];
+  const GroupNeed need = need_of(cluster, *queue, group);
+  const Count count = count_nodes(board.ledger, need, avoided, failure.taken);
+  fill_blockers(why, group, count);
+  if (fits) {
+    why.reason = why.jobs_ahead == 0 ? WaitReason::kNotTried : WaitReason::kBehindOthers;
+    why.sentence = why.jobs_ahead == 0 ? "fits now; the next pass starts it"
+                                       : "fits now, behind " + std::to_string(why.jobs_ahead) +
+                                             " jobs that come first; the next passes look at it";
+    return;
+  }
+  why.reason = reason_of(count, group.nodes_min);
+  if (why.reason != WaitReason::kNeverPossible) fill_start(why, cluster, board, terms, avoided, now);
+  why.sentence = sentence_of(why, terms.queue, now);
+}
+
+}  // namespace
+
+std::optional<Explanation> explain_element(const Cluster& cluster, Board& board, ElementKey key,
+                                           Instant now) {
+  const Job* job = cluster.find_job(key.job);
+  if (job == nullptr) return std::nullopt;
+  const std::optional<ElementState> state = job->state_of(key.element);
+  if (state != ElementState::kPending && state != ElementState::kHeld) return std::nullopt;
+  const JobTerms& terms = *job->facts().terms;
+  const std::string name = to_text(key, job->is_array());
+  const ElementRecord* record = job->find_record(key.element);
+  Explanation why;
+  why.job = key.job;
+  why.jobs_ahead = board.line.jobs_ahead(terms.queue, turn_of(cluster, *job));
+  if (state == ElementState::kHeld) {
+    why.reason = WaitReason::kHeld;
+    why.sentence = record != nullptr && !record->reason.empty() ? record->reason + "; " : "held; ";
+    why.sentence += "start it with gpujob release " + name;
+    return why;
+  }
+  if (record != nullptr && record->not_before > now) {
+    why.reason = WaitReason::kBackoff;
+    why.start_latest = record->not_before;
+    why.sentence = "tried again in " + to_text(record->not_before - now) + " after: " + record->reason;
+    return why;
+  }
+  const std::uint32_t active = job->count(ElementState::kActive);
+  if (terms.array.running_max != 0 && active >= terms.array.running_max) {
+    why.reason = WaitReason::kArrayLimit;
+    why.sentence = std::to_string(active) + " elements of the array run, and it allows no more at once";
+    return why;
+  }
+  explain_room(why, cluster, board, terms, avoided_nodes(cluster, board.ledger, *job, key.element), now);
+  return why;
+}
+
+Verdict place_new(const Cluster& cluster, const Ledger& ledger, const JobSpec& spec) {
+  if (spec.hold) return Wait{WaitReason::kHeld};
+  const JobTerms terms = terms_of(spec);
+  const QueueConfig* queue = cluster.find_queue(terms.queue);
+  if (queue == nullptr) return Wait{WaitReason::kQueueClosed};
+  GroupFailure failure;
+  std::optional<Place> place = find_place(cluster, ledger, terms, {}, &failure);
+  if (place) return *std::move(place);
+  const Group& group = terms.groups[failure.group];
+  const Count count = count_nodes(ledger, need_of(cluster, *queue, group), {}, failure.taken);
+  return Wait{reason_of(count, group.nodes_min)};
+}
+
+std::string sentence_for_new(const Cluster& cluster, const Ledger& ledger, const JobSpec& spec) {
+  const Verdict verdict = place_new(cluster, ledger, spec);
+  if (const Wait* wait = std::get_if<Wait>(&verdict)) {
+    return "would wait: " + std::string(name_of(wait->reason));
+  }
+  std::string text = "would start now on ";
+  const Place& place = std::get<Place>(verdict);
+  constexpr std::size_t kNodesShown = 8;
+  for (std::size_t i = 0; i < place.members.size() && i < kNodesShown; ++i) {
+    text += (i == 0 ? "" : ",") + cluster.find_node(place.members[i].node)->name;
+  }
+  if (place.members.size() > kNodesShown) text += ",…";
+  return text;
+}
+
+}  // namespace muster

@@ -1,0 +1,152 @@
+// Keeping the books of free capacity.
+#include "controller/core/decide/ledger.h"
+
+#include <algorithm>
+
+namespace muster {
+
+void Ledger::rebuild(const Cluster& cluster) {
+  std::set<NodeId> connected;
+  for (const NodeFree& node : nodes_) {
+    if (node.exists && node.connected) connected.insert(node.id);
+  }
+  nodes_.clear();
+  classes_.clear();
+  class_ids_.clear();
+  for (const auto& [id, node] : cluster.nodes()) {
+    node_at(id).connected = connected.count(id) != 0;
+    refresh_node(cluster, id);
+  }
+  ++generation_;
+}
+
+NodeFree& Ledger::node_at(NodeId id) {
+  if (id.value >= nodes_.size()) nodes_.resize(id.value + 1);
+  return nodes_[id.value];
+}
+
+const NodeFree* Ledger::find_node(NodeId id) const {
+  if (id.value >= nodes_.size() || !nodes_[id.value].exists) return nullptr;
+  return &nodes_[id.value];
+}
+
+ClassId Ledger::class_of(const Cluster& cluster, const Node& node) {
+  NodeTraits traits;
+  for (const GpuFacts& gpu : node.inventory.gpus) traits.gpus.emplace_back(gpu.type, gpu.memory_mib);
+  traits.features = node.inventory.features;
+  std::sort(traits.features.begin(), traits.features.end());
+  for (const QueueConfig& queue : cluster.config().queues) {
+    if (std::find(queue.nodes.begin(), queue.nodes.end(), node.name) == queue.nodes.end()) continue;
+    traits.queues.push_back(queue.name);
+  }
+  std::sort(traits.queues.begin(), traits.queues.end());
+  traits.cpus = node.inventory.cpus;
+  traits.memory_mib = node.inventory.memory_mib;
+  const auto [it, is_new] = class_ids_.try_emplace(traits, static_cast<ClassId>(classes_.size()));
+  if (is_new) {
+    NodeClass added;
+    added.traits = std::move(traits);
+    added.by_gpus.resize(node.inventory.gpus.size() + 1);
+    classes_.push_back(std::move(added));
+  }
+  return it->second;
+}
+
+void Ledger::index(const NodeFree& node) {
+  if (!node.usable()) return;
+  classes_[node.node_class].by_gpus[node.gpus_whole].emplace(node.cpus_free(), node.id);
+}
+
+void Ledger::unindex(const NodeFree& node) {
+  if (!node.usable()) return;
+  classes_[node.node_class].by_gpus[node.gpus_whole].erase({node.cpus_free(), node.id});
+}
+
+void Ledger::refresh_node(const Cluster& cluster, NodeId id) {
+  NodeFree& node = node_at(id);
+  unindex(node);
+  if (node.exists) --classes_[node.node_class].nodes;
+  const bool connected = node.connected;
+  node = NodeFree{};
+  ++generation_;
+  const Node* facts = cluster.find_node(id);
+  if (facts == nullptr) return;
+  node.id = id;
+  node.exists = true;
+  node.reported = facts->has_reported();
+  node.up = facts->takes_work();
+  node.connected = connected;
+  node.node_class = class_of(cluster, *facts);
+  node.cpus_total = facts->inventory.cpus;
+  node.memory_mib_total = facts->inventory.memory_mib;
+  for (std::size_t i = 0; i < facts->inventory.gpus.size(); ++i) {
+    const GpuFacts& gpu = facts->inventory.gpus[i];
+    node.gpus.push_back(GpuFree{facts->device_ids[i], gpu.index, gpu.clique, gpu.memory_mib, gpu.type,
+                                gpu.state == DeviceState::kReady, kMilliPerGpu});
+    if (node.gpus.back().is_whole()) ++node.gpus_whole;
+  }
+  ++classes_[node.node_class].nodes;
+  for (const AttemptKey& key : cluster.attempts_on(id)) {
+    const Member* member = cluster.find_attempt(key)->find_member(id);
+    count_use(node, *member, true);
+  }
+  index(node);
+}
+
+void Ledger::set_connected(NodeId id, bool connected) {
+  NodeFree& node = node_at(id);
+  if (node.connected == connected) return;
+  unindex(node);
+  node.connected = connected;
+  index(node);
+  if (connected) ++generation_;
+}
+
+// A granted device that the node no longer has is passed over: there is nothing of it to count.
+void Ledger::count_use(NodeFree& node, const Member& member, bool take) {
+  if (take) {
+    node.cpus_used += member.cpus;
+    node.memory_mib_used += member.memory_mib;
+  } else {
+    MUSTER_ASSERT(node.cpus_used >= member.cpus && node.memory_mib_used >= member.memory_mib);
+    node.cpus_used -= member.cpus;
+    node.memory_mib_used -= member.memory_mib;
+  }
+  for (const Grant& grant : member.grants) {
+    for (GpuFree& gpu : node.gpus) {
+      if (gpu.device != grant.device) continue;
+      if (gpu.is_whole()) --node.gpus_whole;
+      if (take) {
+        MUSTER_ASSERT(gpu.milli_free >= grant.milli);
+        gpu.milli_free -= grant.milli;
+      } else {
+        gpu.milli_free += grant.milli;
+        MUSTER_ASSERT(gpu.milli_free <= kMilliPerGpu);
+      }
+      if (gpu.is_whole()) ++node.gpus_whole;
+      break;
+    }
+  }
+}
+
+void Ledger::take(const Place& place) {
+  for (const Member& member : place.members) {
+    NodeFree& node = node_at(member.node);
+    unindex(node);
+    count_use(node, member, true);
+    index(node);
+  }
+}
+
+void Ledger::give(const Place& place) {
+  for (const Member& member : place.members) {
+    NodeFree& node = node_at(member.node);
+    if (!node.exists) continue;
+    unindex(node);
+    count_use(node, member, false);
+    index(node);
+  }
+  ++generation_;
+}
+
+}  // namespace muster

@@ -1,0 +1,64 @@
+// Where a request fits: all members or none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/types/resources.h"
+#include "controller/core/cluster.h"
+#include "controller/core/decide/ledger.h"
+
+namespace muster {
+
+// One group of a request with its names looked up. Cheap to make; valid while the cluster's nodes stay the same.
+struct GroupNeed {
+  const Group* group = nullptr;
+  std::string queue;
+  bool queue_listed = false;        // The queue names its nodes.
+  std::set<NodeId> only;            // Meaningful when group->nodes_only is not empty.
+  std::set<NodeId> excluded;
+};
+
+GroupNeed need_of(const Cluster& cluster, const QueueConfig& queue, const Group& group);
+
+// What one node must give, memory by its share when the request left it open.
+std::uint64_t memory_needed(const Group& group, const NodeFree& node);
+bool gpu_accepted(const Group& group, const std::string& type, std::uint64_t memory_mib);
+// GPUs of the node that the group would accept and that are free enough now.
+std::uint32_t gpus_free_for(const Group& group, const NodeFree& node);
+
+// First constraint that a node fails, in this order; the ones up to kMemoryTotal are about the idle node.
+enum class Constraint : std::uint8_t {
+  kNamed,        // Is among the nodes asked for, and not excluded.
+  kFeatures,
+  kGpusTotal,    // Has enough GPUs of an acceptable type and memory.
+  kCpusTotal,
+  kMemoryTotal,
+  kUp,           // Up and connected.
+  kAvoided,      // Did not just fail this job.
+  kGpusFree,
+  kCpusFree,
+  kMemoryFree,
+  kFits,
+};
+Constraint idle_failed(const Group& group, const NodeClass& node_class);  // Never kNamed.
+Constraint first_failed(const GroupNeed& need, const NodeFree& node, const NodeClass& node_class,
+                        const std::set<NodeId>& avoided);
+// The same for a node whose idle state is known to do: kUp and later.
+Constraint failed_now(const Group& group, const NodeFree& node, const std::set<NodeId>& avoided);
+bool in_queue(const GroupNeed& need, const NodeClass& node_class);
+
+// What a group alone must have: nodes named by earlier groups of the same job are not free for it.
+struct GroupFailure {
+  std::uint32_t group = 0;
+  std::set<NodeId> taken;
+};
+
+// A place for all groups of the terms in the given queue, or nothing. The same ledger gives the same place.
+std::optional<Place> find_place(const Cluster& cluster, const Ledger& ledger, const JobTerms& terms,
+                                const std::set<NodeId>& avoided, GroupFailure* failure = nullptr);
+
+}  // namespace muster

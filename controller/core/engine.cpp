@@ -1,0 +1,218 @@
+// The engine: which command is decided where, and what a step leaves behind.
+#include "controller/core/engine.h"
+
+#include <algorithm>
+
+#include "controller/core/decide/explain.h"
+#include "controller/core/fleet.h"
+#include "controller/core/gang.h"
+#include "controller/core/step.h"
+#include "controller/core/submit.h"
+#include "controller/core/verbs.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kForgottenPerTickMax = 1000;
+
+// What readers must be told of an event.
+struct NoteChange {
+  Changes& changes;
+  void operator()(const ConfigApplied&) const { changes.config = true; }
+  void operator()(const NodeEnrolled& event) const { changes.nodes.insert(event.node); }
+  void operator()(const NodeReported& event) const { changes.nodes.insert(event.node); }
+  void operator()(const NodeStateChanged& event) const { changes.nodes.insert(event.node); }
+  void operator()(const NodeRemoved& event) const { changes.nodes.insert(event.node); }
+  void operator()(const AttemptStarted& event) const {
+    changes.jobs.insert(event.key.job);
+    for (const Member& member : event.place.members) changes.nodes.insert(member.node);
+  }
+  void operator()(const EpochBegun&) const {}
+  void operator()(const SegmentSealed&) const {}
+  template <class Other>
+  void operator()(const Other& event) const {
+    if constexpr (requires { event.key; }) changes.jobs.insert(event.key.job);
+    else changes.jobs.insert(event.job);
+  }
+};
+
+void apply_config(Step& step, const ApplyConfig& command) {
+  if (command.who.role != Role::kAdmin) {
+    return step.refuse(fail(ErrorCode::kConflict, "only an administrator may apply a configuration"));
+  }
+  ClusterConfig config = command.config;
+  config.version = step.cluster().config().version;
+  if (config == step.cluster().config()) return;
+  ++config.version;
+  step.emit(ConfigApplied{std::move(config), name_of_requester(command.who)});
+  step.want_pass();
+}
+
+void begin_epoch(Step& step, const BeginEpoch& command) {
+  step.emit(EpochBegun{command.epoch, command.cluster_id, command.boot_id, command.release});
+  Liveness& liveness = step.liveness();
+  liveness = Liveness{};
+  liveness.began_at = step.now().at;
+  for (const auto& [id, node] : step.cluster().nodes()) step.brain().board.ledger.set_connected(id, false);
+  for (const auto& [key, attempt] : step.cluster().attempts()) open_attempt(step, key);
+}
+
+void schedule(Step& step, const SchedulePass& command) {
+  Brain& brain = step.brain();
+  PassDesk desk{brain.cluster, brain.board, step.now().at, [&step](AttemptStarted event) {
+                  const AttemptKey key = event.key;
+                  step.emit(std::move(event));
+                  open_attempt(step, key);
+                }};
+  step.out().pass_wanted = run_pass(desk, command.budget, brain.pass);
+}
+
+// Ended jobs that SQL has leave memory, the longest ended first.
+void forget_jobs(Step& step) {
+  const Cluster& cluster = step.cluster();
+  const Duration after = cluster.config().limits.forget_after;
+  std::vector<JobId> over;
+  for (const auto& [seq, id] : cluster.jobs_ended()) {
+    if (seq > step.liveness().feed_reached || over.size() == kForgottenPerTickMax) break;
+    if (step.now().at - cluster.find_job(id)->ended_at() < after) break;
+    over.push_back(id);
+  }
+  for (const JobId id : over) step.emit(JobForgotten{id});
+}
+
+void wake_backoffs(Step& step) {
+  auto& backoffs = step.brain().backoffs;
+  while (!backoffs.empty() && backoffs.begin()->first <= step.now().at) {
+    backoffs.erase(backoffs.begin());
+    step.want_pass();
+  }
+}
+
+void tick(Step& step) {
+  suspect_silent(step);
+  check_deadlines(step);
+  wake_backoffs(step);
+  forget_jobs(step);
+}
+
+struct Dispatch {
+  Step& step;
+  void operator()(const SubmitJobs& command) const { submit_jobs(step, command); }
+  void operator()(const CancelJobs& command) const { cancel_jobs(step, command); }
+  void operator()(const HoldJobs& command) const { hold_jobs(step, command); }
+  void operator()(const ReleaseJobs& command) const { release_jobs(step, command); }
+  void operator()(const RequeueJobs& command) const { requeue_jobs(step, command); }
+  void operator()(const TopJobs& command) const { top_jobs(step, command); }
+  void operator()(const SetJobs& command) const { set_jobs(step, command); }
+  void operator()(const ChangeNodes& command) const { change_nodes(step, command); }
+  void operator()(const EnrolNode& command) const { enrol_node(step, command); }
+  void operator()(const ApplyConfig& command) const { apply_config(step, command); }
+  void operator()(const WorkerHello& command) const { take_hello(step, command); }
+  void operator()(const WorkerReport& command) const { take_report(step, command); }
+  void operator()(const WorkerInventory& command) const { take_inventory(step, command); }
+  void operator()(const WorkerHeard& command) const { take_heartbeat(step, command); }
+  void operator()(const WorkerLost& command) const { take_loss(step, command); }
+  void operator()(const SchedulePass& command) const { schedule(step, command); }
+  void operator()(const Tick&) const { tick(step); }
+  void operator()(const BeginEpoch& command) const { begin_epoch(step, command); }
+  void operator()(const FeedReached& command) const {
+    step.liveness().feed_reached = std::max(step.liveness().feed_reached, command.seq);
+  }
+  void operator()(const SealSegment&) const {
+    step.emit(SegmentSealed{Seq{step.brain().seq.value + 1}, step.cluster().digest()});
+  }
+};
+
+}  // namespace
+
+void Brain::apply(const Event& event, const Stamp& stamp) {
+  const AttemptEnded* ended = std::get_if<AttemptEnded>(&event);
+  if (ended != nullptr) {
+    for (const Member& member : cluster.find_attempt(ended->key)->place->members) changes.nodes.insert(member.node);
+  }
+  board.before(cluster, event);
+  cluster.apply(event, stamp);
+  board.after(cluster, event);
+  std::visit(NoteChange{changes}, event);
+  if (const auto* again = std::get_if<ElementRequeued>(&event)) {
+    if (again->not_before.us > 0 && !again->hold) {
+      backoffs.emplace(stamp.at + again->not_before, ElementKey{again->job, again->element});
+    }
+  }
+}
+
+void Brain::rebuild() {
+  board.rebuild(cluster);
+  backoffs.clear();
+  for (const auto& [id, job] : cluster.jobs()) {
+    for (const auto& [element, record] : job.touched()) {
+      if (record.state == ElementState::kPending && record.not_before.us > 0) {
+        backoffs.emplace(record.not_before, ElementKey{id, element});
+      }
+    }
+  }
+}
+
+void Step::emit(Event event) {
+  if (!out_.record) {
+    out_.record = Record{Seq{brain_.seq.value + 1}, brain_.cluster.epoch(), now_.at, now_.wall, {}};
+  }
+  Record& record = *out_.record;
+  if (const auto* begun = std::get_if<EpochBegun>(&event)) record.epoch = begun->epoch;
+  const std::uint64_t generation = brain_.board.ledger.generation();
+  brain_.apply(event, Stamp{record.seq, now_.at, now_.wall});
+  if (brain_.board.ledger.generation() != generation) out_.pass_wanted = true;
+  record.events.push_back(std::move(event));
+}
+
+struct Engine::Impl {
+  Brain brain;
+  bool began = false;
+  Instant last;
+};
+
+Engine::Engine() : impl_(std::make_unique<Impl>()) {}
+Engine::~Engine() = default;
+
+void Engine::load(Cluster cluster, Seq seq) {
+  MUSTER_ASSERT(!impl_->began && impl_->brain.seq.value == 0);
+  impl_->brain.cluster = std::move(cluster);
+  impl_->brain.seq = seq;
+  impl_->brain.rebuild();
+}
+
+void Engine::replay(const Record& record) {
+  Brain& brain = impl_->brain;
+  MUSTER_ASSERT(!impl_->began && record.seq.value == brain.seq.value + 1);
+  for (const Event& event : record.events) {
+    brain.apply(event, Stamp{record.seq, record.at, record.wall});
+  }
+  brain.seq = record.seq;
+}
+
+Outcome Engine::step(const Command& command, Now now) {
+  Brain& brain = impl_->brain;
+  if (std::holds_alternative<BeginEpoch>(command)) impl_->began = true;
+  MUSTER_ASSERT(impl_->began && now.at >= impl_->last && now.at >= brain.cluster.applied_at());
+  impl_->last = now.at;
+  Outcome out;
+  Step step(brain, now, out);
+  std::visit(Dispatch{step}, command);
+  if (out.record) brain.seq = out.record->seq;
+  return out;
+}
+
+std::optional<Explanation> Engine::explain(ElementKey key, Instant now) const {
+  return explain_element(impl_->brain.cluster, impl_->brain.board, key, now);
+}
+
+Verdict Engine::would_place(const JobSpec& spec) const {
+  return place_new(impl_->brain.cluster, impl_->brain.board.ledger, spec);
+}
+
+const Cluster& Engine::cluster() const { return impl_->brain.cluster; }
+const Liveness& Engine::liveness() const { return impl_->brain.liveness; }
+Seq Engine::seq_last() const { return impl_->brain.seq; }
+Changes Engine::take_changes() { return std::exchange(impl_->brain.changes, {}); }
+
+}  // namespace muster

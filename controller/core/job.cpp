@@ -1,0 +1,225 @@
+// Reading a job: which element stands where.
+#include "controller/core/job.h"
+
+#include <algorithm>
+
+#include "base/types/result.h"
+
+namespace muster {
+namespace {
+
+std::uint32_t size_of(const IndexRange& range) { return (range.last - range.first) / range.step + 1; }
+
+const std::map<Element, ElementRecord> kNoneTouched;
+
+// Ranges of single indices grow into longer ones.
+void append(std::vector<IndexRange>& ranges, IndexRange next) {
+  if (!ranges.empty()) {
+    IndexRange& last = ranges.back();
+    const bool single = last.first == last.last;
+    const std::uint32_t gap = next.first - last.last;
+    const bool next_fits = next.first == next.last || next.step == gap;
+    if (next_fits && (single || last.step == gap)) {
+      last.step = gap;
+      last.last = next.last;
+      return;
+    }
+  }
+  ranges.push_back(next);
+}
+
+// The lowest ordinal of the span whose element is not before `from`; the span's last one is not.
+std::uint32_t first_ordinal_from(const ArraySpec& array, const ElementSpan& span, Element from) {
+  std::uint32_t low = span.first;
+  std::uint32_t high = span.last;
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (element_at(array, middle) < from) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+JobSpec JobFacts::spec() const {
+  JobSpec spec;
+  spec.name = name;
+  spec.queue = terms->queue;
+  spec.account = terms->account;
+  spec.groups = terms->groups;
+  spec.time_limit = terms->time_limit;
+  spec.priority = terms->priority;
+  spec.requeue = terms->requeue;
+  spec.ports = terms->ports;
+  spec.array = terms->array;
+  spec.first_node_only = terms->first_node_only;
+  return spec;
+}
+
+JobTerms terms_of(const JobSpec& spec) {
+  return {spec.queue,   spec.account, spec.groups, spec.time_limit,     spec.priority,
+          spec.requeue, spec.ports,   spec.array,  spec.first_node_only};
+}
+
+std::uint32_t elements_total(const ArraySpec& array) {
+  if (array.ranges.empty()) return 1;
+  std::uint32_t total = 0;
+  for (const IndexRange& range : array.ranges) total += size_of(range);
+  return total;
+}
+
+std::optional<std::uint32_t> ordinal_of(const ArraySpec& array, Element element) {
+  if (array.ranges.empty()) {
+    if (element.value != 0) return std::nullopt;
+    return 0U;
+  }
+  std::uint32_t before = 0;
+  for (const IndexRange& range : array.ranges) {
+    if (element.value >= range.first && element.value <= range.last) {
+      const std::uint32_t offset = element.value - range.first;
+      if (offset % range.step == 0) return before + offset / range.step;
+    }
+    before += size_of(range);
+  }
+  return std::nullopt;
+}
+
+Element element_at(const ArraySpec& array, std::uint32_t ordinal) {
+  if (array.ranges.empty()) return Element{0};
+  for (const IndexRange& range : array.ranges) {
+    const std::uint32_t size = size_of(range);
+    if (ordinal < size) return Element{range.first + ordinal * range.step};
+    ordinal -= size;
+  }
+  MUSTER_ASSERT(false && "ordinal beyond the array");
+  return {};
+}
+
+std::vector<IndexRange> ranges_of(const ArraySpec& array, std::uint32_t first, std::uint32_t last) {
+  if (array.ranges.empty()) return {IndexRange{0, 0, 1}};
+  std::vector<IndexRange> result;
+  std::uint32_t before = 0;
+  for (const IndexRange& range : array.ranges) {
+    const std::uint32_t size = size_of(range);
+    const std::uint32_t low = std::max(first, before);
+    const std::uint32_t high = std::min(last, before + size - 1);
+    if (low <= high && high >= before) {
+      const std::uint32_t from = range.first + (low - before) * range.step;
+      const std::uint32_t to = range.first + (high - before) * range.step;
+      append(result, IndexRange{from, to, from == to ? 1 : range.step});
+    }
+    before += size;
+  }
+  return result;
+}
+
+Job::Job(std::shared_ptr<const JobFacts> facts, ElementState first)
+    : facts_(std::move(facts)), plain_(first) {
+  if (is_array()) detail();
+}
+
+Job::Job(const Job& other)
+    : facts_(other.facts_),
+      top_(other.top_),
+      plain_(other.plain_),
+      detail_(other.detail_ ? std::make_unique<Detail>(*other.detail_) : nullptr) {}
+
+Job::Detail& Job::detail() {
+  if (!detail_) {
+    detail_ = std::make_unique<Detail>();
+    const std::uint32_t total = elements();
+    detail_->spans.push_back(ElementSpan{0, total - 1, plain_, nullptr});
+    detail_->counts[static_cast<std::size_t>(plain_)] = total;
+  }
+  return *detail_;
+}
+
+std::uint32_t Job::count(ElementState state) const {
+  if (!detail_) return state == plain_ ? 1 : 0;
+  return detail_->counts[static_cast<std::size_t>(state)];
+}
+
+const std::map<Element, ElementRecord>& Job::touched() const {
+  return detail_ ? detail_->touched : kNoneTouched;
+}
+
+std::vector<ElementSpan> Job::spans() const {
+  if (detail_) return detail_->spans;
+  return {ElementSpan{0, 0, plain_, nullptr}};
+}
+
+const ElementRecord* Job::find_record(Element element) const {
+  if (!detail_) return nullptr;
+  const auto found = detail_->touched.find(element);
+  return found == detail_->touched.end() ? nullptr : &found->second;
+}
+
+const ElementSpan* Job::find_span(std::uint32_t ordinal) const {
+  if (!detail_) return nullptr;
+  const auto after = std::upper_bound(
+      detail_->spans.begin(), detail_->spans.end(), ordinal,
+      [](std::uint32_t value, const ElementSpan& span) { return value < span.first; });
+  if (after == detail_->spans.begin()) return nullptr;
+  const ElementSpan& span = *std::prev(after);
+  return ordinal <= span.last ? &span : nullptr;
+}
+
+std::optional<ElementState> Job::state_of(Element element) const {
+  if (const ElementRecord* record = find_record(element)) return record->state;
+  const std::optional<std::uint32_t> ordinal = ordinal_of(facts_->terms->array, element);
+  if (!ordinal) return std::nullopt;
+  if (!detail_) return plain_;
+  const ElementSpan* span = find_span(*ordinal);
+  MUSTER_ASSERT(span != nullptr);
+  return span->state;
+}
+
+const Ending* Job::find_ending(Element element) const {
+  if (const ElementRecord* record = find_record(element)) return record->ending.get();
+  const std::optional<std::uint32_t> ordinal = ordinal_of(facts_->terms->array, element);
+  if (!ordinal) return nullptr;
+  const ElementSpan* span = find_span(*ordinal);
+  return span == nullptr ? nullptr : span->ending.get();
+}
+
+std::optional<Element> Job::first_in(ElementState state, Element from) const {
+  const ArraySpec& array = facts_->terms->array;
+  if (!detail_) {
+    if (state == plain_ && from.value == 0) return Element{0};
+    return std::nullopt;
+  }
+  std::optional<Element> first;
+  for (const ElementSpan& span : detail_->spans) {
+    if (span.state != state || element_at(array, span.last) < from) continue;
+    first = element_at(array, first_ordinal_from(array, span, from));
+    break;
+  }
+  for (auto it = detail_->touched.lower_bound(from); it != detail_->touched.end(); ++it) {
+    if (first && it->first > *first) break;
+    if (it->second.state == state) return it->first;
+  }
+  return first;
+}
+
+std::vector<IndexRange> Job::ranges_in(ElementState state) const {
+  const ArraySpec& array = facts_->terms->array;
+  std::vector<IndexRange> parts;
+  if (!detail_) {
+    if (state == plain_) parts.push_back({0, 0, 1});
+    return parts;
+  }
+  for (const ElementSpan& span : detail_->spans) {
+    if (span.state != state) continue;
+    for (const IndexRange& range : ranges_of(array, span.first, span.last)) parts.push_back(range);
+  }
+  for (const auto& [element, record] : detail_->touched) {
+    if (record.state == state) parts.push_back({element.value, element.value, 1});
+  }
+  std::sort(parts.begin(), parts.end());
+  std::vector<IndexRange> ranges;
+  for (const IndexRange& part : parts) append(ranges, part);
+  return ranges;
+}
+
+}  // namespace muster
