@@ -57,6 +57,11 @@ void FeedThread::note(bool connected, Seq reached, const std::string& error) {
   status_ = {connected, reached, error};
 }
 
+Seq FeedThread::durable_now() const {
+  const std::lock_guard lock(mutex_);
+  return durable_;
+}
+
 bool FeedThread::wait_past(Seq seq) {
   std::unique_lock lock(mutex_);
   woken_.wait(lock, [&] { return stopping_ || durable_ > seq; });
@@ -73,7 +78,12 @@ void FeedThread::run() {
   Duration retry = kRetryMin;
   for (;;) {
     const std::string conninfo = parts_.settings.now()->database;
-    if (!conninfo.empty()) {
+    if (conninfo.empty()) {
+      // No accounting: what ended may be forgotten once it is durable.
+      const Seq durable = durable_now();
+      note(false, durable, "");
+      parts_.reached(durable);
+    } else {
       const Seq before = status().reached;
       follow(conninfo);
       retry = status().reached > before ? kRetryMin : std::min(retry * 2, kRetryMax);

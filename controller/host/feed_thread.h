@@ -43,6 +43,7 @@ class FeedThread {
  private:
   void run();
   void follow(const std::string& conninfo);
+  Seq durable_now() const;
   bool wait_past(Seq seq);        // False: stopping.
   bool pause(Duration duration);  // False: stopping.
   void note(bool connected, Seq reached, const std::string& error);

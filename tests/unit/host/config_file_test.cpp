@@ -1,0 +1,85 @@
+// The configuration file: what is right is taken, what is wrong is named with its line.
+#include "controller/host/config_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kGood = R"(cluster = "demo"
+state_dir = "/var/lib/muster"
+queue_default = "long"
+[database]
+conninfo = "host=/run/pg dbname=muster"
+[[gateway]]
+name = "login1"
+key = "0123456789012345678901234567890123456789"
+admin = true
+[[queue]]
+name = "short"
+time_max = "2h"
+nodes = ["n[1-3]"]
+[[queue]]
+name = "long"
+time_default = "1d"
+time_max = "7d"
+[[account]]
+name = "lab"
+)";
+
+std::string problem(const std::string& text) {
+  const auto config = parse_config(text, "c.toml");
+  return config ? "" : config.error().message;
+}
+
+TEST(ConfigFile, TakesWhatIsRight) {
+  const auto config = parse_config(kGood, "c.toml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->cluster.cluster, "demo");
+  EXPECT_EQ(config->cluster.queues.size(), 2U);
+  EXPECT_EQ(config->cluster.queues[0].nodes, (std::vector<std::string>{"n1", "n2", "n3"}));
+  EXPECT_EQ(config->cluster.queues[1].time_default, days(1));
+  EXPECT_EQ(config->cluster.queue_default, "long");
+  EXPECT_EQ(config->cluster.account_default, "lab");
+  EXPECT_TRUE(config->gateways[0].admin);
+}
+
+TEST(ConfigFile, NamesUnknownKeysWithTheNearestRightOne) {
+  const std::string text = std::string(kGood) + "[limits]\njobs_maks = 5\n";
+  EXPECT_THAT(problem(text), HasSubstr("c.toml:22: unknown key 'limits.jobs_maks'; did you mean 'jobs_max'?"));
+}
+
+TEST(ConfigFile, NamesWrongTypesWithTheirLine) {
+  EXPECT_THAT(problem(std::string(kGood) + "[limits]\njobs_max = \"many\"\n"), HasSubstr("c.toml:22: limits.jobs_max:"));
+  EXPECT_THAT(problem("cluster = 5\nstate_dir = \"/x\"\n"), HasSubstr("c.toml:1: cluster: must be a string"));
+  EXPECT_THAT(problem("cluster = \"a\"\nstate_dir = \"/x\"\n[[queue]]\nname = \"q\"\ntime_max = 5\n"),
+              HasSubstr("c.toml:5: queue.time_max: must be a time in quotes"));
+}
+
+TEST(ConfigFile, SaysWhatIsNotToml) {
+  EXPECT_THAT(problem("cluster = \n"), HasSubstr("c.toml:1:"));
+}
+
+TEST(ConfigFile, RefusesAQueueWithoutAnyTimeLimit) {
+  EXPECT_THAT(problem("cluster = \"a\"\nstate_dir = \"/x\"\n[[queue]]\nname = \"q\"\n"), HasSubstr("has no time limit"));
+}
+
+TEST(ConfigFile, RefusesNamesGivenTwiceAndUnknownReferences) {
+  const std::string head = "cluster = \"a\"\nstate_dir = \"/x\"\n";
+  const std::string queue = "[[queue]]\nname = \"q\"\ntime_max = \"1h\"\n";
+  EXPECT_THAT(problem(head + queue + queue), HasSubstr("c.toml:7: queue.name: 'q' is given twice"));
+  EXPECT_THAT(problem(head + "queue_default = \"z\"\n" + queue), HasSubstr("no queue is named 'z'"));
+  EXPECT_THAT(problem(head + "[listen]\nworkers = \"localhost\"\n"), HasSubstr("listen.workers: must be an address"));
+}
+
+TEST(ConfigFile, ReportsEveryProblemAtOnce) {
+  const std::string text = problem("cluster = \"a b\"\nstate_dir = \"x\"\n");
+  EXPECT_THAT(text, HasSubstr("cluster:"));
+  EXPECT_THAT(text, HasSubstr("state_dir:"));
+}
+
+}  // namespace
+}  // namespace muster
