@@ -20,6 +20,8 @@ namespace muster {
 namespace {
 
 constexpr std::chrono::milliseconds kFullDiskRetry(100);
+// One sync covers so much at most: a restart writes the last batch once more.
+constexpr std::size_t kBatchBytesMax = 8U << 20U;
 constexpr std::size_t kBatchBytesKept = 4U << 20U;  // Of the buffer, between batches.
 
 // What the queue holds, in order: a record, or the begin of a new segment.
@@ -230,7 +232,11 @@ bool Disk::Impl::write(const std::vector<Queued>& entries) {
       continue;
     }
     std::size_t end = first;
-    while (end < entries.size() && !entries[end].is_rotation) ++end;
+    std::size_t bytes = 0;
+    while (end < entries.size() && !entries[end].is_rotation && bytes < kBatchBytesMax) {
+      bytes += entries[end].bytes();
+      ++end;
+    }
     if (!write_records(entries, first, end)) return false;
     first = end;
   }
