@@ -151,15 +151,14 @@ create view muster.contradictions as
       and not exists (select from muster.attempts_launched l where (l.cluster, l.job, l.element, l.attempt)
                       = (e.cluster, e.job, e.element, e.attempt))
   union all
-  select x.cluster, x.job, x.element, x.attempt, 'device ' || x.device || ' over-granted'
+  select x.cluster, x.job, x.element, x.attempt, 'device ' || x.device || ' granted beyond its size'
   from (
-    select g.cluster, s.job, s.element, s.attempt, g.device, s.seq,
-      sum(sum(g.milli)) over (partition by g.cluster, g.device order by s.seq, s.ordinal)
-      - coalesce((select sum(g2.milli) from muster.grants g2 join muster.attempts_started s2 using (cluster, seq, ordinal)
-                  join muster.attempts_ended e2 on (e2.cluster, e2.job, e2.element, e2.attempt)
-                    = (s2.cluster, s2.job, s2.element, s2.attempt)
-                  where g2.cluster = g.cluster and g2.device = g.device
-                    and (e2.seq, e2.ordinal) < (s.seq, s.ordinal)), 0) as held
-    from muster.grants g join muster.attempts_started s using (cluster, seq, ordinal)
-    group by g.cluster, s.job, s.element, s.attempt, g.device, s.seq, s.ordinal) x
-  where x.held > 1000;
+    select c.*, sum(c.delta) over (partition by c.cluster, c.device order by c.seq, c.ordinal) as held
+    from (
+      select g.cluster, g.device, s.seq, s.ordinal, s.job, s.element, s.attempt, g.milli as delta
+      from muster.grants g join muster.attempts_started s using (cluster, seq, ordinal)
+      union all
+      select g.cluster, g.device, e.seq, e.ordinal, s.job, s.element, s.attempt, -g.milli
+      from muster.grants g join muster.attempts_started s using (cluster, seq, ordinal)
+      join muster.attempts_ended e using (cluster, job, element, attempt)) c) x
+  where x.delta > 0 and x.held > 1000;

@@ -128,7 +128,7 @@ TEST_F(AccountingTest, RunningAttemptShowsUsageSoFar) {
   EXPECT_GE(used, 400);
   EXPECT_LT(used, 800);
   EXPECT_GT(std::stod(query().at(0).cost), 0);
-  EXPECT_EQ(psql_value("select node_names || ' ' || gpus from muster.running"), "{n1} 4");
+  EXPECT_EQ(psql_value("select node_names::text || ' ' || gpus from muster.running"), "{n1} 4");
 }
 
 TEST_F(AccountingTest, PriceOfTheLaunchDateHolds) {

@@ -53,7 +53,7 @@ TEST_F(FeedTest, WrittenTwiceGivesTheSameRows) {
   EXPECT_GT(once.size(), 10000U);
   expect_ok(feed.write(made.records));
   expect_ok(feed.write(std::span(made.records).subspan(17, 5)));
-  EXPECT_EQ(dump(), once);
+  EXPECT_TRUE(dump() == once) << "rows differ";
   EXPECT_EQ(feed.watermark(), made.records.back().seq);
 }
 
@@ -100,7 +100,7 @@ TEST_F(FeedTest, KilledMidTransactionLosesAndDoublesNothing) {
   EXPECT_GT(interrupted, 5U);
   Feed feed = connect();
   expect_ok(catch_up(feed, made.records, 1000));
-  EXPECT_EQ(dump(), expected);
+  EXPECT_TRUE(dump() == expected) << "rows differ";
 }
 
 TEST_F(FeedTest, ServerCrashesAreUnavailableAndHarmless) {
@@ -133,7 +133,7 @@ TEST_F(FeedTest, RowsNewerThanTheWatermarkAreTakenAsTheyAre) {
   Feed feed = connect();
   EXPECT_EQ(feed.watermark(), Seq{10});
   expect_ok(catch_up(feed, made.records, 100));
-  EXPECT_EQ(dump(), before);
+  EXPECT_TRUE(dump() == before) << "rows differ";
 }
 
 TEST_F(FeedTest, RestoredBackupCatchesUp) {
@@ -149,7 +149,7 @@ TEST_F(FeedTest, RestoredBackupCatchesUp) {
   Feed restored = connect();
   EXPECT_EQ(restored.watermark(), Seq{100});
   expect_ok(catch_up(restored, made.records, 100));
-  EXPECT_EQ(dump(), expected);
+  EXPECT_TRUE(dump() == expected) << "rows differ";
 }
 
 TEST_F(FeedTest, StaleEpochIsRefused) {
@@ -191,9 +191,22 @@ TEST_F(FeedTest, ContradictionFailsWholeBatch) {
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().code, ErrorCode::kConflict) << again.error().message;
   EXPECT_EQ(again.error().message.find('\n'), std::string::npos);
-  EXPECT_EQ(dump(), before);
+  EXPECT_TRUE(dump() == before) << "rows differ";
   EXPECT_EQ(feed.watermark(), Seq{1});
   expect_ok(feed.write(std::vector{record_of(2, {submission(2, "kim")})}));
+}
+
+TEST_F(FeedTest, DeviceHeldTwiceShowsAsAContradiction) {
+  AttemptStarted started;
+  started.key = {JobId{1}, Element{0}, AttemptNo{1}};
+  started.place.members.resize(1);
+  started.place.members[0].grants.resize(1);
+  Feed feed = connect();
+  expect_ok(feed.write(std::vector{record_of(1, {submission(1, "kim"), started})}));
+  EXPECT_TRUE(psql("select * from muster.contradictions").empty());
+  started.key.attempt = AttemptNo{2};
+  expect_ok(feed.write(std::vector{record_of(2, {started})}));
+  EXPECT_EQ(psql_value("select attempt || ' ' || what from muster.contradictions"), "2 device 0 granted beyond its size");
 }
 
 TEST_F(FeedTest, HostileStringsRoundTrip) {

@@ -45,7 +45,7 @@ void PostgresTest::SetUpTestSuite() {
 
 void PostgresTest::TearDownTestSuite() {
   if (directory.empty()) return;
-  script("remove " + directory);
+  if (std::getenv("MUSTER_TEST_KEEP") == nullptr) script("remove " + directory);
   directory.clear();
 }
 
@@ -85,7 +85,7 @@ std::string PostgresTest::psql_value(const std::string& statement) const {
 
 std::string PostgresTest::dump() const {
   return shell("pg_dump --data-only --inserts --schema muster --exclude-table muster.schema_migrations"
-               " --exclude-table muster.feed --exclude-table muster.feed_gaps '" + conninfo() + "' | grep ^INSERT | sort");
+               " --exclude-table muster.feed --exclude-table muster.feed_gaps '" + conninfo() + "' | grep ^INSERT | sed 's/VALUES ([0-9]*,/VALUES (N,/' | sort");
 }
 
 }  // namespace muster
