@@ -92,7 +92,7 @@ class Daemon:
 
 
 class Cluster:
-    def __init__(self, nodes=2, gpus=4, database=True, cpus=8, config_extra="", min_uid=1000):
+    def __init__(self, nodes=2, gpus=4, database=True, cpus=8, config_extra="", min_uid=1000, gateway_options=()):
         self.dir = tempfile.mkdtemp(prefix="mc.", dir=os.environ.get("TMPDIR", "/tmp"))
         os.chmod(self.dir, 0o755)
         self.user = job_user()
@@ -104,6 +104,7 @@ class Cluster:
         self.database = database
         self.config_extra = config_extra
         self.min_uid = min_uid
+        self.gateway_options = list(gateway_options)
         self.ports = dict(zip(["workers", "gateways", "bulk", "enrol"], free_ports(4)))
         self.gateway_socket = os.path.join(self.dir, "g.sock")
         self.daemons = {}
@@ -186,7 +187,7 @@ class Cluster:
         server_key = self.path("controller/keys/transport.pub")
         daemon = Daemon("gateway", [os.path.join(BIN, "muster-gateway"), "--socket", self.gateway_socket, "--controller",
                                     f"tcp://127.0.0.1:{self.ports['gateways']}", "--server-key", server_key, "--key",
-                                    self.path("gateway.key"), "--name", "login1"],
+                                    self.path("gateway.key"), "--name", "login1", *self.gateway_options],
                         self.path("gateway.log"), lambda: os.path.exists(self.gateway_socket) and self.ping())
         daemon.start()
         self.daemons["gateway"] = daemon
