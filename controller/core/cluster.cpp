@@ -83,6 +83,7 @@ std::uint64_t Cluster::digest() const {
   hash = combine64(hash, digest_of(cluster_id_));
   hash = combine64(hash, job_next_.value);
   hash = combine64(hash, node_next_.value);
+  hash = combine64(hash, static_cast<std::uint64_t>(applied_at_.us));
   return combine64(hash, digest_of(*config_));
 }
 

@@ -92,6 +92,7 @@ class Cluster {
 
  private:
   friend class ClusterImage;  // Snapshots: takes it apart and puts it together.
+  friend struct ImageBuilder;
   friend struct ClusterApply;
 
   Epoch epoch_;

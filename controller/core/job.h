@@ -191,6 +191,7 @@ class Job {
  private:
   friend class Cluster;
   friend class JobChange;
+  friend struct ImageBuilder;
   struct Detail {
     std::vector<ElementSpan> spans;  // In rising order, neighbours differ.
     std::map<Element, ElementRecord> touched;
