@@ -112,6 +112,7 @@ Result<std::vector<NewJob>> new_jobs(SubmitBody body, const std::vector<Gid>& gr
   for (SubmitJob& from : body.jobs) {
     NewJob job;
     job.spec = std::move(from.spec);
+    job.spec.first_node_only = from.launch.mode == LaunchMode::kScript;
     job.launch = encode(from.launch);
     if (from.script != 0) job.script = (*scripts)[from.script - 1];
     if (from.environment != 0) job.environment = (*environments)[from.environment - 1];
