@@ -11,14 +11,9 @@ def call(names):
 
 
 EVERYWHERE = [
-    (call("strcpy|strcat|strncat|stpcpy"), "std::string"),
     (call("sprintf|vsprintf"), "std::string, or fmt::format where it is linked"),
     (call("gets"), "std::getline with a limit"),
     (call("strtok"), "std::string_view::find"),
-    (
-        call("atoi|atol|atoll|atof|strtol|strtoul|strtoull|sscanf"),
-        "parse_count (base/types/size.h), or std::from_chars",
-    ),
     (
         call("rand|srand|srandom|drand48") + r"|::random\s*\(",
         "Rng by seed (base/types/rng.h), or randombytes_buf for secrets",
@@ -30,13 +25,8 @@ EVERYWHERE = [
         call("localtime|gmtime|asctime|ctime"),
         "localtime_r, gmtime_r, or to_rfc3339 (base/types/time.h)",
     ),
-    (call("getpwnam|getpwuid|getgrnam|getgrgid"), "the _r form with a buffer"),
     (call("setjmp|longjmp"), "Result<T>"),
     (call("assert"), "MUSTER_ASSERT (base/types/result.h): on in release, too"),
-    (
-        r"\bstd::(?:regex|basic_regex|smatch|cmatch)\b",
-        "a hand-written scan: std::regex recurses on hostile input",
-    ),
     (r"\bstd::endl\b", r"'\n'"),
     (r"\bstd::(?:auto_ptr|bind|random_shuffle)\b", "std::unique_ptr, a lambda, Rng"),
     (r"\bstd::async\b", "a named thread with a bounded queue"),
@@ -44,11 +34,6 @@ EVERYWHERE = [
     (r"\bthrow\b(?!\s*\()", "return fail(code, text): no exception crosses a folder"),
     (r"\bgoto\b", "a function that returns early"),
     (r"\bvolatile\b(?!\s+sig_atomic_t)", "std::atomic"),
-    (r"(?<![\w.:])delete\s*(?:\[\s*\])?\s+?\w", "an owner: std::unique_ptr, or a container"),
-    (
-        r"(?<![\w:(])new\s+[\w:]+\s*[({\[]",
-        "std::make_unique, or std::unique_ptr<T>(new T) where the constructor is private",
-    ),
     (
         r"\bstd::(?:source_location\b|format\b|print(?:ln)?\b|views::|ranges::views)",
         "what clang 14 parses (fmt, loops)",
@@ -60,8 +45,31 @@ SHORT = (
     r"|\s*\(\s*(?:std::chrono::)?milliseconds\s*[({]1?\d[)}]"
 )
 PROGRAMS = ("base", "controller", "worker", "submit", "plugins")
+OWNED = ("base", "controller", "worker", "submit")  # A plugin's C interface hands out raw state.
 PLACES = [
+    (PROGRAMS, call("strcpy|strcat|strncat|stpcpy"), "std::string"),
+    (PROGRAMS, call("getpwnam|getpwuid|getgrnam|getgrgid"), "the _r form with a buffer"),
+    (
+        PROGRAMS,
+        r"\bstd::(?:regex|basic_regex|smatch|cmatch)\b",
+        "a hand-written scan: std::regex recurses on hostile input",
+    ),
+    (
+        OWNED,
+        r"(?<![\w.:])delete\s*(?:\[\s*\])?\s+?\w",
+        "an owner: std::unique_ptr, or a container",
+    ),
+    (
+        OWNED,
+        r"[^(\s:]\s*\bnew\s+[\w:]+\s*[({\[]",
+        "std::make_unique, or std::unique_ptr<T>(new T) where the constructor is private",
+    ),
     (PROGRAMS, call("system|popen"), "fork and execve with an argument vector"),
+    (
+        PROGRAMS,
+        call("atoi|atol|atoll|atof|strtol|strtoul|strtoull|sscanf"),
+        "parse_count (base/types/size.h), or std::from_chars",
+    ),
     (
         ROOT_HALF,
         call("getenv|secure_getenv"),
@@ -71,20 +79,23 @@ PLACES = [
     (PURE, r"\bstd::(?:chrono|thread|mutex|random_device)\b", "an argument: this folder is pure"),
     (PURE, r"\b(?:double|float)\b", "integers: milli-units, fixed point"),
     (
-        ("tests",),
+        ("tests/unit", "tests/scenario", "tests/sim", "tests/system", "tests/fuzz", "tests/replay"),
         call("sleep|usleep|nanosleep") + r"|\bsleep_until\b|\bsleep_for\b(?!" + SHORT + ")",
         "wait_until (tests/support/wait.h): a condition with a deadline",
     ),
 ]
 HEADERS = [(r"(?m)^\s*using\s+namespace\b", "full names: a header changes nobody's scope")]
-SCRIPTS = [
-    (
-        r"(?m)(?:^|[;&|]\s*)sleep\s+[1-9]|\btime\.sleep\(\s*[1-9]",
-        "a loop with short sleeps around a condition, and a deadline",
-    ),
-    (r"\bos\.system\(|\bshell\s*=\s*True", "subprocess with an argument list"),
-    (r"\b(?:pkill|killall)\b", "kill by the pid you started"),
+WAITING = "a loop with short sleeps around a condition, and a deadline"
+KILLING = (r"\b(?:pkill|killall)\b", "kill by the pid you started")
+BASH = [
+    (r"(?m)(?:^|[;&|]|\bdo\b)\s*sleep\s+[1-9]", WAITING),
     (r"(?<![\w.])eval\b", "arrays"),
+    KILLING,
+]
+PYTHON = [
+    (r"\btime\.sleep\(\s*[1-9]", WAITING),
+    (r"\bos\.system\(|\bshell\s*=\s*True", "subprocess with an argument list"),
+    KILLING,
 ]
 
 
@@ -104,16 +115,17 @@ def check_bans(tree):
     for path in tree.files:
         if path.startswith("tests/house/"):
             continue  # Names them all.
-        if path.endswith(".py") or (
-            not path.endswith(tuple(".cpp .h .md .txt .cmake".split())) and is_script(tree, path)
-        ):
-            found += hits(path, re.sub(r"(?m)#.*$", "", tree.text(path)), SCRIPTS)
+        first = first_line(tree, path)
+        if path.endswith(".py") or (first.startswith("#!") and "python" in first):
+            found += hits(path, re.sub(r"(?m)#.*$", "", tree.text(path)), PYTHON)
+        elif first.startswith("#!"):
+            found += hits(path, re.sub(r"(?m)(?:^|\s)#.*$", "", tree.text(path)), BASH)
     return found
 
 
-def is_script(tree, path):
+def first_line(tree, path):
     with open(tree.root / path, "rb") as file:
-        return file.read(2) == b"#!"
+        return file.readline(200).decode("utf-8", "replace")
 
 
 def hits(path, code, rules):

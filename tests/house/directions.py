@@ -55,7 +55,10 @@ def check_includes(tree):
 
 def allowed_for(path, targets):
     if path in targets.mains:
-        return ["base/types", *targets.mains[path]]
+        used = targets.mains[path]  # A main wires up what its libraries use.
+        return sorted(
+            {"base/types", *used, *(name for one in used for name in ALLOWED.get(one, []))}
+        )
     folder = folder_of(path)
     allowed = ALLOWED.get(folder, [])
     declared = targets.uses.get(folder)
@@ -120,7 +123,7 @@ def check_heavy(tree):
 
 SQL = (
     r'(?i)"\s*(?:select\s[^"]*\sfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s'
-    r"|alter\s+\w+\s|truncate\s|(?:create|drop)\s+(?:or\s+replace\s+)?"
+    r"|alter\s+\w+\s|truncate\s+table\s|(?:create|drop)\s+(?:or\s+replace\s+)?"
     r"(?:table|view|index|schema|database|role|function|type)\s"
     r"|copy\s+\w+\s*(?:\(|from|to)|with\s+\w+\s+as\s*\()"
 )

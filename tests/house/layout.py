@@ -65,7 +65,7 @@ HEAVY = {
         ["base/message", "controller/record", "submit/client", "submit/cli"],
         8,
     ),
-    "ZeroMQ": (r"zmq\.hpp|zmq\.h|zmq_addon", ["base/link"], 5),
+    "ZeroMQ": (r"zmq\.hpp|zmq\.h|zmq_addon", ["base/link"], 7),
 }
 
 

@@ -73,7 +73,7 @@ PLANTED = [
         "// A.\n#include <pqxx/pqxx>\n",
         "belongs into controller/sql",
     ),
-    ("heavy", "base/link/{}.cpp", "// A.\n#include <zmq.hpp>\n", "more than 5"),
+    ("heavy", "base/link/{}.cpp", "// A.\n#include <zmq.hpp>\n", "more than 7"),
     (
         "sql",
         "base/link/a.cpp",
@@ -104,7 +104,7 @@ PLANTED = [
         "5 levels of nesting",
     ),
     ("sizes", "base/types/a.cpp", "// " + "x" * 98 + "\n", "101 columns"),
-    ("root_half", "worker/launcher/a.cpp", "// A.\n" * 3001, "3001 lines"),
+    ("root_half", "worker/launcher/a.cpp", "int a;\n" * 5201, "5201 lines of code"),
     ("bans", "base/link/a.cpp", "// A.\nvoid f() { strcpy(a, b); }\n", "std::string"),
     ("bans", "base/link/a.cpp", "// A.\nvoid f() { std::sprintf(a, b); }\n", "fmt::format"),
     ("bans", "base/link/a.cpp", "// A.\nvoid f() { system(a); }\n", "execve"),
@@ -137,6 +137,7 @@ PLANTED = [
         "wait_until",
     ),
     ("bans", "tests/run", "#!/bin/bash\nsleep 5\n", "short sleeps"),
+    ("bans", "tests/system/a.py", "# A.\ntime.sleep(3)\n", "short sleeps"),
     ("bans", "contrib/x", "#!/bin/bash\npkill muster\n", "by the pid"),
     ("comments", "base/types/a.cpp", "#include <vector>\n", "begin with a comment"),
     ("comments", "sql/a.sql", "select 1;\n", "begin with a comment"),
@@ -180,7 +181,7 @@ class Sandbox:
 
 def with_planted(path, text):
     files = dict(GOOD)
-    for number in range(6) if "{}" in path else [0]:
+    for number in range(8) if "{}" in path else [0]:
         files[path.format(number)] = text
     return files
 

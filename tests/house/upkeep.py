@@ -21,7 +21,8 @@ def check_comments(tree):
     found = []
     for path in tree.files:
         for ending, begin in COMMENTS.items():
-            if path.endswith(ending) and not tree.text(path).startswith(begin):
+            is_test_list = ending == "CMakeLists.txt" and path.count("/") > 1
+            if path.endswith(ending) and not is_test_list and not tree.text(path).startswith(begin):
                 found.append(Violation(path, 1, "begin with a comment saying what this file is"))
     for folder in README_FOLDERS:
         if tree.under(folder, ends=CPP + (".sql", ".py")) and not tree.exists(
@@ -39,6 +40,8 @@ def check_dead(tree):
     for path in tree.cpp:
         own = re.sub(r"\.(?:cpp|h)$", "", path)
         for header in re.findall(r'(?m)^\s*#\s*include\s*"([^"]+)"', tree.text(path)):
+            near = f"{os.path.dirname(path)}/{header}"
+            header = near if "/" not in header and tree.exists(near) else header
             if re.sub(r"\.h$", "", header) != own:
                 included.add(header)
     targets = Targets(tree.text("CMakeLists.txt")) if tree.exists("CMakeLists.txt") else Targets("")
@@ -131,7 +134,8 @@ def check_names(tree):
             found.append(Violation(path, 0, "file names are snake_case"))
         if path.startswith("tests/"):
             continue
-        if name in seen and folder_of(seen[name]) != folder_of(path):
-            found.append(Violation(path, 0, f"{seen[name]} has the same name"))
-        seen.setdefault(name, path)
+        key = (path.split("/")[0], name)  # Once in each of base, controller, worker, submit.
+        if key in seen and folder_of(seen[key]) != folder_of(path):
+            found.append(Violation(path, 0, f"{seen[key]} has the same name"))
+        seen.setdefault(key, path)
     return found
