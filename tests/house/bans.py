@@ -42,7 +42,7 @@ EVERYWHERE = [
 # A pause short enough to be a step of a loop around a condition.
 SHORT = (
     r"\s*\(\s*(?:std::chrono::)?(?:micro|nano)seconds"
-    r"|\s*\(\s*(?:std::chrono::)?milliseconds\s*[({]1?\d[)}]"
+    r"|\s*\(\s*(?:std::chrono::)?milliseconds\s*[({][12]?\d[)}]"
 )
 PROGRAMS = ("base", "controller", "worker", "submit", "plugins")
 OWNED = ("base", "controller", "worker", "submit")  # A plugin's C interface hands out raw state.
@@ -80,7 +80,10 @@ PLACES = [
     (PURE, r"\b(?:double|float)\b", "integers: milli-units, fixed point"),
     (
         ("tests/unit", "tests/scenario", "tests/sim", "tests/system", "tests/fuzz", "tests/replay"),
-        call("sleep|usleep|nanosleep") + r"|\bsleep_until\b|\bsleep_for\b(?!" + SHORT + ")",
+        call("sleep|nanosleep")
+        + r"|\busleep\s*\((?!\d{1,4}\))|\bsleep_until\b|\bsleep_for\b(?!"
+        + SHORT
+        + ")",
         "wait_until (tests/support/wait.h): a condition with a deadline",
     ),
 ]
@@ -93,7 +96,6 @@ BASH = [
     KILLING,
 ]
 PYTHON = [
-    (r"\btime\.sleep\(\s*[1-9]", WAITING),
     (r"\bos\.system\(|\bshell\s*=\s*True", "subprocess with an argument list"),
     KILLING,
 ]
