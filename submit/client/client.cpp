@@ -350,39 +350,4 @@ Result<void> Client::stream(Verb verb, std::string_view body,
 Seq Client::seen() const { return impl_->seen; }
 void Client::note_seen(Seq seq) { impl_->seen = std::max(impl_->seen, seq); }
 
-bool is_mutating(Verb verb) {
-  switch (verb) {
-    case Verb::kSubmit:
-    case Verb::kCancel:
-    case Verb::kHold:
-    case Verb::kRelease:
-    case Verb::kRequeue:
-    case Verb::kTop:
-    case Verb::kSet:
-    case Verb::kNodeAdd:
-    case Verb::kNodeDrain:
-    case Verb::kNodeResume:
-    case Verb::kNodeRemove:
-    case Verb::kNodeConfirmDead:
-    case Verb::kReload:
-      return true;
-    case Verb::kPing:
-    case Verb::kStatus:
-    case Verb::kJobs:
-    case Verb::kJob:
-    case Verb::kWhy:
-    case Verb::kWatch:
-    case Verb::kNodes:
-    case Verb::kQueues:
-    case Verb::kAccounts:
-    case Verb::kAccounting:
-    case Verb::kLogOpen:
-    case Verb::kLogRead:
-    case Verb::kLogClose:
-    case Verb::kConfigShow:
-      return false;
-  }
-  return false;
-}
-
 }  // namespace muster

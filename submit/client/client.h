@@ -11,6 +11,7 @@
 
 #include "base/message/codec.h"
 #include "base/message/request.h"
+#include "base/message/verbs.h"
 #include "base/types/ids.h"
 #include "base/types/result.h"
 #include "base/types/time.h"
@@ -23,9 +24,6 @@ std::string default_gateway_path();
 
 // A UUIDv7 of now: the id under which a request may be repeated.
 Uuid new_request_id();
-
-// True for verbs that change something: they carry a request id, and a retry is the same request.
-bool is_mutating(Verb verb);
 
 struct ClientOptions {
   std::string gateway = default_gateway_path();

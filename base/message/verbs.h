@@ -1,0 +1,44 @@
+// Facts about verbs that more than one program goes by.
+#pragma once
+
+#include "base/message/request.h"
+
+namespace muster {
+
+// True for verbs that change something: they carry a request id, and a retry is the same request.
+constexpr bool is_mutating(Verb verb) {
+  switch (verb) {
+    case Verb::kSubmit:
+    case Verb::kCancel:
+    case Verb::kHold:
+    case Verb::kRelease:
+    case Verb::kRequeue:
+    case Verb::kTop:
+    case Verb::kSet:
+    case Verb::kNodeAdd:
+    case Verb::kNodeDrain:
+    case Verb::kNodeResume:
+    case Verb::kNodeRemove:
+    case Verb::kNodeConfirmDead:
+    case Verb::kReload:
+      return true;
+    case Verb::kPing:
+    case Verb::kStatus:
+    case Verb::kJobs:
+    case Verb::kJob:
+    case Verb::kWhy:
+    case Verb::kWatch:
+    case Verb::kNodes:
+    case Verb::kQueues:
+    case Verb::kAccounts:
+    case Verb::kAccounting:
+    case Verb::kLogOpen:
+    case Verb::kLogRead:
+    case Verb::kLogClose:
+    case Verb::kConfigShow:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace muster
