@@ -44,9 +44,9 @@ bool belongs_to_a_rank(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-// MUSTER_SOCKET and MUSTER_PYTHON are the user's own settings.
+// MUSTER_GATEWAY and MUSTER_PYTHON are the user's own settings.
 bool is_ours(std::string_view name) {
-  return name.substr(0, 7) == "MUSTER_" && name != "MUSTER_SOCKET" && name != "MUSTER_PYTHON";
+  return name.substr(0, 7) == "MUSTER_" && name != "MUSTER_GATEWAY" && name != "MUSTER_PYTHON";
 }
 
 bool wanted(std::string_view key, const ExportRule& rule, bool inside_a_job) {

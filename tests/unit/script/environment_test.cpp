@@ -44,8 +44,8 @@ TEST(Environment, SetsWin) {
 TEST(Environment, AJobInsideAJobDoesNotInheritItsRank) {
   EXPECT_EQ(taken({"RANK=3", "OMP_NUM_THREADS=4"}, "ALL"), "RANK=3;OMP_NUM_THREADS=4;");
   EXPECT_EQ(
-      taken({"RANK=3", "OMP_NUM_THREADS=4", "MUSTER_JOB_ID=7", "MUSTER_SOCKET=/s", "X=1"}, "ALL"),
-      "MUSTER_SOCKET=/s;X=1;");
+      taken({"RANK=3", "OMP_NUM_THREADS=4", "MUSTER_JOB_ID=7", "MUSTER_GATEWAY=/s", "X=1"}, "ALL"),
+      "MUSTER_GATEWAY=/s;X=1;");
 }
 
 TEST(Environment, RefusesBadLists) {

@@ -1,0 +1,27 @@
+// The parts of gpuadmin.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "submit/cli/command.h"
+
+namespace muster {
+
+// words are those after the verb ("node drain"). Each returns the exit code.
+using AdminVerb = int (*)(const Invocation& call, std::string_view verb,
+                          std::span<const std::string> words);
+
+int node_add(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+int node_change(const Invocation& call, std::string_view verb,
+                std::span<const std::string> words);  // The others.
+int queue_list(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+int account_list(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+int ping(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+int status(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+int reload(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+// journal cat|verify, audit verify, config check, db migrate: run muster-controller, which has the
+// code for them.
+int run_offline(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+
+}  // namespace muster

@@ -1,0 +1,80 @@
+// What gpuadmin leaves to the controller's own program: journal, audit file, configuration, schema.
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "submit/cli/admin.h"
+
+namespace muster {
+
+namespace {
+
+struct OfflineVerb {
+  std::string_view words;
+  const char* flag;
+  std::string_view operand;  // What it needs: DIR or FILE; empty: --config.
+};
+constexpr std::array kOfflineVerbs{
+    OfflineVerb{"journal cat", "--journal-cat", "DIR"},
+    OfflineVerb{"journal verify", "--journal-verify", "DIR"},
+    OfflineVerb{"audit verify", "--audit-verify", "FILE"},
+    OfflineVerb{"config check", "--check-config", "FILE"},
+    OfflineVerb{"db migrate", "--migrate", ""},
+};
+
+std::string own_directory() {
+  char path[4096];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+  if (size <= 0) return "";
+  const std::string_view whole(path, static_cast<std::size_t>(size));
+  return std::string(whole.substr(0, whole.rfind('/')));
+}
+
+// Beside this command, or in the sbin beside its bin. Never searched for along PATH: this may run
+// as root.
+std::string find_controller() {
+  const std::string here = own_directory();
+  for (const std::string& path :
+       {here + "/muster-controller", here + "/../sbin/muster-controller"}) {
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
+}  // namespace
+
+int run_offline(const Invocation& call, std::string_view verb, std::span<const std::string> words) {
+  const OfflineVerb* found = nullptr;
+  for (const OfflineVerb& each : kOfflineVerbs) {
+    if (each.words == verb) found = &each;
+  }
+  MUSTER_ASSERT(found != nullptr);
+  const std::string shown(verb);
+  const std::size_t expected = found->operand.empty() ? 0 : 1;
+  if (words.size() != expected) {
+    return fail_usage(call, shown + (expected == 1 ? ": give one " + std::string(found->operand)
+                                                   : ": takes no words; give --config FILE"));
+  }
+  std::string operand = expected == 1 ? words[0] : std::string(call.options().text("config"));
+  if (operand.empty())
+    return fail_usage(call, shown + ": give the controller's configuration with --config FILE");
+  std::string program = find_controller();
+  if (program.empty()) {
+    return fail_command(
+        call, fail(ErrorCode::kNotFound, shown + ": there is no muster-controller beside this "
+                                                 "command; run it on the controller's host"));
+  }
+  std::string flag = found->flag;
+  std::string config_flag = "--config";
+  std::vector<char*> arguments{program.data(), flag.data()};
+  if (expected == 0) arguments.push_back(config_flag.data());
+  arguments.push_back(operand.data());
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  return fail_command(
+      call, fail(ErrorCode::kUnavailable, "cannot run " + program + ": " + std::strerror(errno)));
+}
+
+}  // namespace muster

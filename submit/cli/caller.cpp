@@ -1,0 +1,38 @@
+// Options of the command line become options of the client.
+#include "submit/cli/caller.h"
+
+#include "submit/cli/terminal.h"
+
+namespace muster {
+
+namespace {
+
+ClientOptions options_of(const Invocation& call) {
+  ClientOptions options;
+  if (!call.gateway.empty()) options.gateway = call.gateway;
+  options.timeout = call.timeout;
+  const std::string name(call.command->name);
+  options.on_waiting = [name](const std::string& line) { print_error(name + ": " + line); };
+  return options;
+}
+
+}  // namespace
+
+Caller::Caller(const Invocation& call) : client_(options_of(call)) {}
+
+Result<void> Caller::watch(const JobsBody& body,
+                           const std::function<bool(const WatchReply&, bool first)>& on_reply) {
+  Result<void> outcome;
+  auto ended =
+      client_.stream(Verb::kWatch, encode(body), [&](const Response& response, bool first) {
+        auto reply = decode<WatchReply>(response.body);
+        if (!reply) {
+          outcome = reply.error();
+          return false;
+        }
+        return on_reply(*reply, first);
+      });
+  return outcome.ok() ? ended : outcome;
+}
+
+}  // namespace muster

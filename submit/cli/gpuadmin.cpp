@@ -1,0 +1,114 @@
+// gpuadmin: nodes, queues, the controller and its files.
+#include <array>
+
+#include "base/types/text.h"
+#include "submit/cli/admin.h"
+#include "submit/cli/command.h"
+
+namespace muster {
+namespace {
+
+using K = ValueKind;
+constexpr std::array kOptions{
+    Option{.name = "reason",
+           .value = "TEXT",
+           .kind = K::kText,
+           .help = "why a node is drained, removed or dead",
+           .example = "'fan broken'"},
+    Option{.name = "key",
+           .value = "Z85",
+           .kind = K::kText,
+           .help = "node add: the node's public key (default: make a one-time token instead)",
+           .example = "'rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7'"},
+    Option{.name = "config",
+           .value = "FILE",
+           .kind = K::kPath,
+           .help = "db migrate: the controller's configuration",
+           .example = "/etc/muster/controller.toml"},
+};
+
+constexpr Command kCommand{
+    .name = "gpuadmin",
+    .summary = "look after nodes and the controller",
+    .synopsis =
+        "gpuadmin node add NAME [--key Z85]\n"
+        "gpuadmin node drain|resume|remove|confirm-dead NODES --reason TEXT\n"
+        "gpuadmin queue list\n"
+        "gpuadmin account list\n"
+        "gpuadmin ping|status|reload\n"
+        "gpuadmin journal cat|verify DIR\n"
+        "gpuadmin audit verify FILE\n"
+        "gpuadmin config check FILE\n"
+        "gpuadmin db migrate --config FILE",
+    .options = kOptions,
+    .notes =
+        "NODES is a list such as n1 or n[1-16]. The last four kinds work without a running "
+        "controller, on its\n"
+        "host: they run the muster-controller that is installed beside this command.\n"
+        "\n"
+        "  node add           let a node join: prints the command to type there\n"
+        "  node drain         start nothing more on these nodes; what runs there goes on\n"
+        "  node resume        use drained nodes again\n"
+        "  node remove        forget nodes that hold nothing\n"
+        "  node confirm-dead  your word that these nodes run nothing any more; their jobs may "
+        "start elsewhere\n"
+        "  reload             read the configuration again\n"
+        "  journal cat        the journal of a state directory as JSON lines\n"
+        "  journal verify     read and replay all of it\n"
+        "  audit verify       check the chain of an audit file\n"
+        "  config check       say what is wrong with a configuration, with line numbers\n"
+        "  db migrate         bring the database to the schema of this release",
+    .examples =
+        "gpuadmin node add n3\n"
+        "gpuadmin node drain n[1-2] --reason 'new kernel'\n"
+        "gpuadmin config check /etc/muster/controller.toml",
+};
+
+struct VerbEntry {
+  std::string_view words;
+  AdminVerb run;
+};
+constexpr std::array kVerbs{
+    VerbEntry{"node add", node_add},
+    VerbEntry{"node drain", node_change},
+    VerbEntry{"node resume", node_change},
+    VerbEntry{"node remove", node_change},
+    VerbEntry{"node confirm-dead", node_change},
+    VerbEntry{"queue list", queue_list},
+    VerbEntry{"account list", account_list},
+    VerbEntry{"ping", ping},
+    VerbEntry{"status", status},
+    VerbEntry{"reload", reload},
+    VerbEntry{"journal cat", run_offline},
+    VerbEntry{"journal verify", run_offline},
+    VerbEntry{"audit verify", run_offline},
+    VerbEntry{"config check", run_offline},
+    VerbEntry{"db migrate", run_offline},
+};
+
+int run(const Invocation& call) {
+  if (call.words.has_rest) return fail_usage(call, "unexpected \"--\"");
+  const std::vector<std::string>& words = call.words.operands;
+  if (words.empty()) return fail_usage(call, "what to do? gpuadmin --help lists the verbs");
+  const std::string first = words[0];
+  const std::string both = words.size() > 1 ? first + " " + words[1] : first;
+  std::vector<std::string_view> known;
+  for (const VerbEntry& verb : kVerbs) {
+    known.push_back(verb.words);
+    if (verb.words == first) return verb.run(call, first, std::span(words).subspan(1));
+    if (verb.words == both) return verb.run(call, both, std::span(words).subspan(2));
+  }
+  std::string_view near = nearest_match(both, known);
+  if (near.empty()) near = nearest_match(first, known);
+  return fail_usage(call, "unknown verb \"" + escape_for_terminal(both.substr(0, 64)) + "\"" +
+                              (near.empty() ? "; gpuadmin --help lists them"
+                                            : "; did you mean " + std::string(near) + "?"));
+}
+
+}  // namespace
+}  // namespace muster
+
+int main(int argc, char** argv) {
+  return muster::run_command(muster::kCommand, MUSTER_VERSION,
+                             {argv, static_cast<std::size_t>(argc)}, muster::run);
+}

@@ -1,0 +1,130 @@
+// gpuinfo: nodes and GPUs, what is free, who holds which.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/message/json.h"
+#include "base/types/hostlist.h"
+#include "base/types/size.h"
+#include "submit/cli/caller.h"
+#include "submit/cli/command.h"
+#include "submit/cli/table.h"
+
+namespace muster {
+namespace {
+
+constexpr std::array kOptions{
+    Option{.name = "gpus", .letter = 'g', .help = "a line for each GPU, with who holds it"},
+};
+
+constexpr Command kCommand{
+    .name = "gpuinfo",
+    .summary = "show nodes and GPUs, and who holds which",
+    .synopsis = "gpuinfo [options] [NODES…]",
+    .options = kOptions,
+    .notes =
+        "NODES is a list such as n1 or n[1-16]. With NODES, or with --gpus, the GPUs are shown one "
+        "by one.",
+    .examples =
+        "gpuinfo             # all nodes\n"
+        "gpuinfo --gpus      # all GPUs and their holders\n"
+        "gpuinfo n[1-4]      # these nodes",
+};
+
+Colour colour_of(const std::string& state) {
+  if (state == "up") return Colour::kGreen;
+  return state == "drained" || state == "draining" ? Colour::kYellow : Colour::kRed;
+}
+
+// "h100" or "a100,h100"; "-" without any.
+std::string types_of(const NodeRow& node) {
+  std::map<std::string, unsigned> counts;
+  for (const DeviceRow& gpu : node.gpus) ++counts[gpu.facts.type];
+  std::string text;
+  for (const auto& [type, count] : counts) text += (text.empty() ? "" : ",") + type;
+  return text.empty() ? "-" : text;
+}
+
+std::string used_of(std::uint64_t used, std::uint64_t all) {
+  return std::to_string(used) + "/" + std::to_string(all);
+}
+
+std::string nodes_table(const std::vector<NodeRow>& rows, const Terminal& terminal) {
+  Table table({{"NODE"},
+               {"STATE"},
+               {"GPUS USED", Align::kRight},
+               {"TYPE", Align::kLeft, 4, 1},
+               {"CPUS USED", Align::kRight, 0, 2},
+               {"MEMORY USED", Align::kRight, 0, 3},
+               {"NOTE", Align::kLeft, 8}});
+  for (const NodeRow& node : rows) {
+    const auto used = std::count_if(node.gpus.begin(), node.gpus.end(),
+                                    [](const DeviceRow& gpu) { return gpu.milli_used != 0; });
+    const std::string memory =
+        memory_to_text(node.memory_mib_used) + "/" + memory_to_text(node.memory_mib);
+    std::string note = node.reason;
+    if (!node.connected && note.empty()) note = "not connected";
+    table.add({node.name, Cell(node.state, colour_of(node.state)),
+               used_of(static_cast<std::uint64_t>(used), node.gpus.size()), types_of(node),
+               used_of(node.cpus_used, node.cpus), memory, note});
+  }
+  return table.render(terminal);
+}
+
+std::string gpus_table(const std::vector<NodeRow>& rows, const Terminal& terminal) {
+  Table table({{"NODE"},
+               {"GPU", Align::kRight},
+               {"TYPE"},
+               {"MEMORY", Align::kRight, 0, 2},
+               {"STATE"},
+               {"HELD BY", Align::kLeft, 8},
+               {"UUID", Align::kLeft, 0, 3}});
+  for (const NodeRow& node : rows) {
+    for (const DeviceRow& gpu : node.gpus) {
+      std::string state(name_of(gpu.facts.state));
+      if (!gpu.facts.state_reason.empty()) state += " (" + gpu.facts.state_reason + ")";
+      std::string holders;
+      for (const std::string& holder : gpu.holders)
+        holders += (holders.empty() ? "" : ", ") + holder;
+      const bool is_ready = gpu.facts.state == DeviceState::kReady;
+      table.add({node.name, std::to_string(gpu.facts.index), gpu.facts.type,
+                 memory_to_text(gpu.facts.memory_mib),
+                 Cell(state, is_ready ? Colour::kNone : Colour::kRed),
+                 holders.empty() ? "-" : holders, gpu.facts.uuid});
+    }
+  }
+  return table.render(terminal);
+}
+
+int run(const Invocation& call) {
+  if (call.words.has_rest) return fail_usage(call, "unexpected \"--\"");
+  NodesBody body;
+  for (const std::string& word : call.words.operands) {
+    auto names = parse_hostlist(word);
+    if (!names) return fail_usage(call, "NODES: " + names.error().message);
+    body.nodes.insert(body.nodes.end(), names->begin(), names->end());
+  }
+  Caller caller(call);
+  auto reply = caller.ask<NodesReply>(Verb::kNodes, body);
+  if (!reply) return fail_command(call, reply.error());
+  std::sort(reply->rows.begin(), reply->rows.end(),
+            [](const NodeRow& a, const NodeRow& b) { return host_before(a.name, b.name); });
+  if (call.json) {
+    print(to_json(*reply) + "\n");
+    return kExitOk;
+  }
+  const Terminal terminal = describe_stdout();
+  const bool with_gpus = call.options().has("gpus") || !body.nodes.empty();
+  std::string text = call.options().has("gpus") ? "" : nodes_table(reply->rows, terminal);
+  if (with_gpus) text += (text.empty() ? "" : "\n") + gpus_table(reply->rows, terminal);
+  print(text);
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace muster
+
+int main(int argc, char** argv) {
+  return muster::run_command(muster::kCommand, MUSTER_VERSION,
+                             {argv, static_cast<std::size_t>(argc)}, muster::run);
+}

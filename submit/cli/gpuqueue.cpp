@@ -1,0 +1,172 @@
+// gpuqueue: what waits and runs, one job in full, why a job waits, and all of it live.
+#include <array>
+#include <iterator>
+
+#include "base/message/json.h"
+#include "submit/cli/caller.h"
+#include "submit/cli/command.h"
+#include "submit/cli/job_list.h"
+#include "submit/cli/job_print.h"
+#include "submit/cli/queue_watch.h"
+#include "submit/cli/user.h"
+#include "submit/cli/when.h"
+#include "submit/script/value.h"
+
+namespace muster {
+namespace {
+
+using K = ValueKind;
+constexpr std::array kOptions{
+    Option{.name = "all", .letter = 'a', .help = "everybody's jobs (default: yours)"},
+    Option{.name = "user",
+           .letter = 'u',
+           .value = "USER,…",
+           .kind = K::kNames,
+           .help = "jobs of these users",
+           .example = "kim"},
+    Option{.name = "queue",
+           .value = "QUEUE,…",
+           .kind = K::kNames,
+           .help = "jobs in these queues",
+           .example = "batch"},
+    Option{.name = "name",
+           .value = "NAME",
+           .kind = K::kJobName,
+           .help = "jobs of this name; may be repeated",
+           .example = "train",
+           .repeats = true},
+    Option{.name = "state",
+           .value = "STATE,…",
+           .kind = K::kNames,
+           .help = "held, pending, starting, running, stopping, ended",
+           .example = "pending,running"},
+    Option{.name = "ended", .help = "also jobs that ended a short while ago; gpuacct has all"},
+    Option{.name = "why",
+           .value = "JOB",
+           .kind = K::kText,
+           .help = "why this job waits, with numbers",
+           .example = "17"},
+    Option{.name = "watch", .letter = 'w', .help = "stay and show changes; Ctrl-C ends it"},
+};
+
+constexpr Command kCommand{
+    .name = "gpuqueue",
+    .summary = "show jobs that wait and run",
+    .synopsis = "gpuqueue [options]\ngpuqueue [options] JOB…\ngpuqueue --why JOB",
+    .options = kOptions,
+    .notes =
+        "A JOB is 17, 17_3 (an element of an array) or 17_[0-9]. With JOBs each is shown in full.",
+    .examples =
+        "gpuqueue                       # your jobs\n"
+        "gpuqueue --all --state running # what runs on the cluster\n"
+        "gpuqueue 17                    # one job in full\n"
+        "gpuqueue --why 17              # why it waits and what would let it start\n"
+        "gpuqueue --watch               # live",
+};
+
+Result<JobsBody> filter_of(const Invocation& call) {
+  const Arguments& options = call.options();
+  JobsBody body;
+  if (options.has("user")) {
+    for (const std::string_view user : split_text(options.text("user"), ','))
+      body.users.emplace_back(user);
+  } else if (!options.has("all")) {
+    body.users.push_back(own_user_name());
+  }
+  if (options.has("queue")) {
+    for (const std::string_view queue : split_text(options.text("queue"), ','))
+      body.queues.emplace_back(queue);
+  }
+  for (const std::string_view name : options.all("name")) body.names.emplace_back(name);
+  if (options.has("state")) {
+    for (const std::string_view word : split_text(options.text("state"), ',')) {
+      JobState state{};
+      if (!enum_from_name(word, state)) {
+        return fail(ErrorCode::kInvalid,
+                    "--state: \"" + std::string(word) +
+                        "\" is not one of held pending starting running stopping ended");
+      }
+      body.states.push_back(state);
+      body.include_ended = body.include_ended || state == JobState::kEnded;
+    }
+  }
+  body.include_ended = body.include_ended || options.has("ended");
+  return body;
+}
+
+int show_list(const Invocation& call, JobsBody body) {
+  constexpr std::uint32_t kPageRows = 50000;
+  body.rows_max = kPageRows;
+  Caller caller(call);
+  JobsReply all;
+  while (true) {
+    auto reply = caller.ask<JobsReply>(Verb::kJobs, body);
+    if (!reply) return fail_command(call, reply.error());
+    const bool is_last = reply->rows.size() < kPageRows;
+    if (!is_last) body.after = reply->rows.back().job;
+    all.rows.insert(all.rows.end(), std::make_move_iterator(reply->rows.begin()),
+                    std::make_move_iterator(reply->rows.end()));
+    if (is_last) break;
+  }
+  if (call.json) {
+    print(to_json(all) + "\n");
+  } else {
+    print(jobs_table(all.rows, describe_stdout(), wall_now()));
+  }
+  return kExitOk;
+}
+
+int show_jobs(const Invocation& call) {
+  auto jobs = parse_jobs(call.words.operands);
+  if (!jobs) return fail_usage(call, jobs.error().message);
+  Caller caller(call);
+  const Terminal terminal = describe_stdout();
+  for (std::size_t i = 0; i < jobs->size(); ++i) {
+    auto reply = caller.ask<JobReply>(Verb::kJob, JobBody{(*jobs)[i]});
+    if (!reply) return fail_command(call, reply.error());
+    if (call.json) {
+      print(to_json(*reply) + "\n");
+    } else {
+      print((i == 0 ? "" : "\n") + job_in_full(*reply, terminal, wall_now()));
+    }
+  }
+  return kExitOk;
+}
+
+int show_why(const Invocation& call) {
+  auto job = parse_job(call.options().text("why"));
+  if (!job) return fail_usage(call, "--why: " + job.error().message);
+  Caller caller(call);
+  auto reply = caller.ask<WhyReply>(Verb::kWhy, JobBody{*job});
+  if (!reply) return fail_command(call, reply.error());
+  print(call.json ? to_json(*reply) + "\n" : why_text(*reply, describe_stdout()));
+  return kExitOk;
+}
+
+int run(const Invocation& call) {
+  if (call.words.has_rest) return fail_usage(call, "unexpected \"--\"");
+  if (call.options().has("why")) {
+    if (!call.words.operands.empty())
+      return fail_usage(call, "--why takes one job; leave the other words out");
+    return show_why(call);
+  }
+  auto filter = filter_of(call);
+  if (!filter) return fail_usage(call, filter.error().message);
+  if (!call.words.operands.empty() && call.options().has("watch")) {
+    auto jobs = parse_jobs(call.words.operands);
+    if (!jobs) return fail_usage(call, jobs.error().message);
+    filter->jobs = *std::move(jobs);
+    filter->users.clear();
+  }
+  if (call.options().has("watch")) return watch_queue(call, *filter);
+  if (!call.words.operands.empty()) return show_jobs(call);
+  return show_list(call, *filter);
+}
+
+}  // namespace
+}  // namespace muster
+
+int main(int argc, char** argv) {
+  return muster::run_command(muster::kCommand, MUSTER_VERSION,
+                             {argv, static_cast<std::size_t>(argc)}, muster::run);
+}

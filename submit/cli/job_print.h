@@ -1,0 +1,28 @@
+// Jobs on the screen.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/message/request.h"
+#include "submit/cli/table.h"
+#include "submit/cli/terminal.h"
+
+namespace muster {
+
+// One line a row. now is for how long they have run.
+std::string jobs_table(std::span<const JobRow> rows, const Terminal& terminal, WallTime now);
+// "17  train  running  n[1-2]", for a stream of changes.
+std::string change_text(const JobRow& row);
+// Everything there is to know, "Name: value" a line.
+std::string job_in_full(const JobReply& job, const Terminal& terminal, WallTime now);
+// The sentence and the figures behind it.
+std::string why_text(const WhyReply& why, const Terminal& terminal);
+
+// "2 nodes, each: 4 tasks, 4 CPUs, 4 GPUs", a line for each group.
+std::string groups_text(const JobSpec& spec);
+
+// "exited with 3 (rank 5 on n2): …".
+std::string cause_text(const Cause& cause);
+
+}  // namespace muster

@@ -1,0 +1,49 @@
+// Choosing jobs, and saying what was done to them.
+#include "submit/cli/selection.h"
+
+#include "base/message/json.h"
+#include "submit/cli/job_list.h"
+#include "submit/cli/terminal.h"
+#include "submit/script/value.h"
+
+namespace muster {
+
+Result<SelectBody> selection_of(const Invocation& call, std::span<const std::string> words) {
+  const Arguments& options = call.options();
+  SelectBody body;
+  auto jobs = parse_jobs(words);
+  if (!jobs) return jobs.error();
+  body.jobs = *std::move(jobs);
+  for (const std::string_view name : options.all("name")) body.names.emplace_back(name);
+  if (options.has("user")) {
+    for (const std::string_view user : split_text(options.text("user"), ','))
+      body.users.emplace_back(user);
+  }
+  if (options.has("queue")) {
+    for (const std::string_view queue : split_text(options.text("queue"), ','))
+      body.queues.emplace_back(queue);
+  }
+  body.all_mine = options.has("all");
+  if (body.jobs.empty() && body.names.empty() && body.users.empty() && body.queues.empty() &&
+      !body.all_mine) {
+    return fail(ErrorCode::kInvalid,
+                "which jobs? Give their numbers, or --name, --user, --queue or --all");
+  }
+  return body;
+}
+
+void print_change(const Invocation& call, const ChangeReply& reply, std::string_view done) {
+  if (call.json) {
+    print(to_json(reply) + "\n");
+    return;
+  }
+  std::string text;
+  for (const JobId job : reply.jobs)
+    text += std::string(done) + " job " + std::to_string(job.value) + "\n";
+  print(text);
+  for (const std::string& note : reply.notes) print_note(call, note);
+  if (reply.jobs.empty() && reply.notes.empty())
+    print_note(call, "no job fits; nothing was changed");
+}
+
+}  // namespace muster

@@ -1,0 +1,38 @@
+// Which jobs a command means: ids, names, users, queues, or all of one's own.
+#pragma once
+
+#include "base/message/request.h"
+#include "base/types/result.h"
+#include "submit/cli/command.h"
+#include "submit/script/option.h"
+
+namespace muster {
+
+// --name --user --queue --all, for the option tables of gpujob and gpucancel.
+constexpr Option kSelectName{.name = "name",
+                             .value = "NAME",
+                             .kind = ValueKind::kJobName,
+                             .help = "jobs of this name; may be repeated",
+                             .example = "train",
+                             .repeats = true};
+constexpr Option kSelectUser{.name = "user",
+                             .letter = 'u',
+                             .value = "USER,…",
+                             .kind = ValueKind::kNames,
+                             .help = "jobs of these users (operators only, but for yourself)",
+                             .example = "kim"};
+constexpr Option kSelectQueue{.name = "queue",
+                              .value = "QUEUE,…",
+                              .kind = ValueKind::kNames,
+                              .help = "jobs in these queues",
+                              .example = "batch"};
+constexpr Option kSelectAll{.name = "all", .letter = 'a', .help = "all jobs of yours"};
+
+// words are the jobs given as operands. kInvalid when nothing at all was chosen.
+Result<SelectBody> selection_of(const Invocation& call, std::span<const std::string> words);
+
+// Prints what a changing verb answered: "Held job 17", its notes, or JSON. done is the verb's past
+// tense.
+void print_change(const Invocation& call, const ChangeReply& reply, std::string_view done);
+
+}  // namespace muster
