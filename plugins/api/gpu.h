@@ -26,25 +26,26 @@ struct MusterGpu {
   uint32_t minor;       /* Of the character device. */
   uint32_t numa_node;
   uint64_t memory_mib;
-  uint32_t clique;     /* GPUs that NVLink connects directly or by switches share it. */
-  uint32_t health;     /* enum MusterGpuHealth */
-  char uuid[96];       /* Unique in the world and for ever. */
-  char type[32];       /* "h100", "a100", "l40s", …: lower case letters and digits. */
-  char name[96];       /* As the vendor calls it. */
+  uint32_t clique;       /* GPUs that NVLink connects directly or by switches share it. */
+  uint32_t health;       /* enum MusterGpuHealth */
+  char uuid[96];         /* Unique in the world and for ever. */
+  char type[32];         /* "h100", "a100", "l40s", …: lower case letters and digits. */
+  char name[96];         /* As the vendor calls it. */
   char device_path[128]; /* Empty: there is no character device. */
   char health_reason[128];
 };
 
 struct MusterGpuPlugin {
   uint32_t abi_version; /* MUSTER_GPU_ABI */
-  uint32_t struct_size; /* sizeof(struct MusterGpuPlugin): lets a newer host read an older plugin. */
+  uint32_t
+      struct_size; /* sizeof(struct MusterGpuPlugin): lets a newer host read an older plugin. */
   const char* name;
 
   /* Opens the library or file that config names. Returns 0, or not with a line in error. */
   int (*open)(const char* config, void** state, char* error, uint32_t error_size);
 
-  /* Fills gpus[0…*count-1]; room is how many there are, each already has its struct_size. Returns 0, or
-   * not with a line in error. May block for as long as the driver does. */
+  /* Fills gpus[0…*count-1]; room is how many there are, each already has its struct_size. Returns
+   * 0, or not with a line in error. May block for as long as the driver does. */
   int (*list)(void* state, struct MusterGpu* gpus, uint32_t room, uint32_t* count, char* error,
               uint32_t error_size);
 

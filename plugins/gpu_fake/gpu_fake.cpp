@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 
 #include <toml++/toml.h>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <set>
