@@ -232,7 +232,7 @@ address = "127.0.0.1"
     def stop(self):
         try:
             if "gateway" in self.daemons and "controller" in self.daemons:
-                self.command("gpucancel", "--all", user="root", check=False, timeout=5)
+                self.command("gpucancel", "--all", check=False, timeout=5)
                 deadline = time.monotonic() + 10
                 while self.attempts_left() and time.monotonic() < deadline:
                     time.sleep(0.1)
@@ -324,7 +324,7 @@ address = "127.0.0.1"
             return file.read()
 
     def accounting(self, job):
-        return self.json("gpuacct", "--job", str(job), user="root")["rows"]
+        return self.json("gpuacct", str(job), user="root")["rows"]
 
     # ---- what must not be left ----
     def attempts_left(self):

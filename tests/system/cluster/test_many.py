@@ -47,11 +47,11 @@ with open("ports", "a") as file:
     file.write(os.environ["MASTER_PORT"] + "\\n")
 time.sleep(4)
 """)
-        reply = self.c.command("gpusubmit", "--parsable", "--array", "0-99", "--launch", "tasks", "--cpus-per-task", "1",
+        reply = self.c.command("gpusubmit", "--parsable", "--array", "0-99", "--name", "clash", "--launch", "tasks", "--cpus-per-task", "1",
                                "--output", "bind-%a.out", path)
         job = int(reply.stdout)
         def all_ended():
-            rows = self.c.json("gpuqueue", "--job", str(job), user="root")["rows"]
+            rows = self.c.json("gpuqueue", "--all", "--ended", "--name", "clash", user="root")["rows"]
             return rows and all(row["state"] == "ended" for row in rows) and rows
         rows = wait_for(all_ended, 90, "all elements to end")
         bad = [row for row in rows if row["reason"] != "completed"]

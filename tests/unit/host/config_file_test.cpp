@@ -49,11 +49,11 @@ TEST(ConfigFile, TakesWhatIsRight) {
 
 TEST(ConfigFile, NamesUnknownKeysWithTheNearestRightOne) {
   const std::string text = std::string(kGood) + "[limits]\njobs_maks = 5\n";
-  EXPECT_THAT(problem(text), HasSubstr("c.toml:22: unknown key 'limits.jobs_maks'; did you mean 'jobs_max'?"));
+  EXPECT_THAT(problem(text), HasSubstr("c.toml:21: unknown key 'limits.jobs_maks'; did you mean 'jobs_max'?"));
 }
 
 TEST(ConfigFile, NamesWrongTypesWithTheirLine) {
-  EXPECT_THAT(problem(std::string(kGood) + "[limits]\njobs_max = \"many\"\n"), HasSubstr("c.toml:22: limits.jobs_max:"));
+  EXPECT_THAT(problem(std::string(kGood) + "[limits]\njobs_max = \"many\"\n"), HasSubstr("c.toml:21: limits.jobs_max:"));
   EXPECT_THAT(problem("cluster = 5\nstate_dir = \"/x\"\n"), HasSubstr("c.toml:1: cluster: must be a string"));
   EXPECT_THAT(problem("cluster = \"a\"\nstate_dir = \"/x\"\n[[queue]]\nname = \"q\"\ntime_max = 5\n"),
               HasSubstr("c.toml:5: queue.time_max: must be a time in quotes"));
