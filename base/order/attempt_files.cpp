@@ -40,6 +40,8 @@ void describe(Wire& wire, ShepherdSpec& v) {
   wire.blob(v.environment, kEnvironmentBytesMax);
   describe_ports(wire, v.ports);
   wire::describe(wire, v.reap_cause);
+  wire.flag(v.reap_launched);
+  wire.number(v.log.number);
   wire.number(v.log.rank);
   wire.flag(v.log.errors);
 }
@@ -69,6 +71,8 @@ void describe(Wire& wire, TasksRecord& v) {
   wire.id(v.uid);
   wire.id(v.gid);
   wire.list(v.groups, kSupplementaryGroupsMax, [&](std::uint32_t& gid) { wire.number(gid); });
+  wire.number(v.pid1);
+  wire.number(v.pid1_start_time);
   wire.list(v.tasks, kTasksPerNodeMax, [&](TaskRecord& task) {
     wire.number(task.rank);
     wire.number(task.pid);

@@ -52,6 +52,7 @@ struct ShepherdSpec {
   std::string environment;
   std::vector<std::uint16_t> ports;
   Cause reap_cause;  // Mode reap: what the exit record will say.
+  bool reap_launched = false;
   LocalLogOpen log;  // Mode open-log.
 };
 
@@ -84,6 +85,8 @@ struct TasksRecord {
   Uid uid;
   Gid gid;
   std::vector<std::uint32_t> groups;
+  std::int32_t pid1 = 0;  // On the host.
+  std::uint64_t pid1_start_time = 0;
   std::vector<TaskRecord> tasks;
 };
 

@@ -1,0 +1,85 @@
+// Plays the worker of a node against a real muster-launcher and its shepherds.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/order/local_channel.h"
+#include "base/order/order.h"
+#include "base/order/signing.h"
+
+namespace muster::testing {
+
+// What a test wants to run; the rig makes orders of it.
+struct TestJob {
+  CommonOrder common;
+  NodeOrder node;
+  std::string script;
+  std::string environment;
+};
+
+class NodeRig {
+ public:
+  NodeRig();
+  ~NodeRig();
+
+  bool is_root() const { return is_root_; }
+  void start(std::vector<std::string> options = {});
+  void kill_launcher(int signal);
+  void reconnect();
+
+  // A job of the test's user in its directory: script, or (without one) a command.
+  TestJob script_job(const std::string& script);
+  TestJob command_job(std::vector<std::string> argv);
+  TestJob tasks_job(std::uint32_t ranks, const std::string& script);
+
+  LocalPrepare sign(const TestJob& job) const;
+  LocalGo sign_go(const TestJob& job, const std::vector<std::uint16_t>& ports) const;
+  void prepare(const TestJob& job) { send(*encode_local(sign(job))); }
+  void go(const TestJob& job);  // With the ports the launcher reported.
+  void kill(const AttemptKey& key, const std::string& by, std::int64_t grace_ms = -1);
+  void send(const std::string& frame);
+
+  // The next state of key that is at least that far; fails the test after some seconds.
+  LocalState wait(const AttemptKey& key, LocalPhase phase, int seconds = 20);
+  // prepare, wait, go, wait.
+  LocalState run(const TestJob& job, int seconds = 20);
+  std::vector<LocalState> list();
+  ReceivedFrame open_log(const AttemptKey& key, std::int32_t rank, bool errors = false);
+
+  std::string file(const std::string& name) const;  // Content, in the job's directory.
+  std::string work_path(const std::string& name = "") const;
+  std::string state_path(const std::string& name) const;
+  pid_t shepherd_pid(const AttemptKey& key) const;
+  pid_t launcher_pid() const { return launcher_; }
+  std::size_t stray_groups() const;  // Control groups left of this rig's attempts.
+  const SigningKey& key() const { return key_; }
+  bool is_connected();
+
+ private:
+  std::vector<std::string> groups() const;
+  void pump(int timeout_ms);
+
+  bool is_root_ = false;
+  std::string root_;
+  SigningKey key_;
+  Uuid cluster_;
+  std::vector<std::string> options_;
+  pid_t launcher_ = -1;
+  std::unique_ptr<LocalChannel> channel_;
+  std::map<AttemptKey, LocalState> states_;
+  std::vector<ReceivedFrame> answers_;
+  std::uint64_t next_job_ = 1;
+};
+
+// Waits up to seconds until condition holds.
+bool eventually(const std::function<bool()>& condition, int seconds = 10);
+bool is_alive(pid_t pid);
+std::string read_file(const std::string& path);
+
+}  // namespace muster::testing

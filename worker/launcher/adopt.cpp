@@ -1,0 +1,229 @@
+// What shepherds tell, how their death is noticed, and how they are found again after a restart.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "worker/launcher/launcher.h"
+#include "worker/launcher/spawn.h"
+
+namespace muster {
+namespace {
+
+constexpr std::int64_t kAdoptMs = 3000;
+
+std::string this_boot() {
+  const Fd file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  char text[36] = {};
+  const ssize_t size = ::read(file.number(), text, sizeof(text));
+  return std::string(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+}
+
+}  // namespace
+
+void Launcher::recover() {
+  for (const AttemptKey& key : store_.attempts()) {
+    Result<Fd> directory = store_.open_attempt(key);
+    if (!directory.ok()) continue;
+    Attempt& attempt = attempts_[key];
+    attempt.directory = std::move(*directory);
+    attempt.state.key = key;
+    attempt.state.phase = LocalPhase::kRunning;
+    attempt.expiry_s = wall_seconds() + kOrderLifeSeconds + kClockSkewSeconds;
+    attempt.adopt_until_ms = wall_seconds() * 1000 + kAdoptMs;
+    look_for_shepherd(key, attempt);
+  }
+}
+
+void Launcher::look_again(std::int64_t now_ms) {
+  for (auto& entry : attempts_) {
+    Attempt& attempt = entry.second;
+    if (attempt.adopt_until_ms == 0) continue;
+    look_for_shepherd(entry.first, attempt);
+    if (attempt.adopt_until_ms == 0 || now_ms < attempt.adopt_until_ms) continue;
+    // Nobody took the claim, or whoever did is dead: nothing can start any more once we hold it.
+    (void)Store::claim(attempt.directory.number());
+    reap(entry.first, attempt);
+  }
+}
+
+void Launcher::look_for_shepherd(const AttemptKey& key, Attempt& attempt) {
+  const Result<ExitFile> exit = Store::read_exit(attempt.directory.number());
+  if (exit.ok()) {
+    note_ended(attempt, *exit);
+    return;
+  }
+  attempt.end.kind = CauseKind::kShepherdFailed;
+  attempt.end.retry = Retry::kAnywhere;
+  attempt.end.evidence = "its shepherd died";
+  const Result<ShepherdRecord> record = Store::read_shepherd(attempt.directory.number());
+  if (!record.ok()) {
+    // Ordered, but as far as is known nobody ever ran for it.
+    attempt.end.kind = CauseKind::kLaunchFailed;
+    attempt.end.evidence = "the launcher stopped before its shepherd started";
+    attempt.state.phase = LocalPhase::kPreparing;
+    return;
+  }
+  attempt.state.epoch = record->epoch;
+  if (record->boot_id != this_boot()) {
+    attempt.end.kind = CauseKind::kNodeFailed;
+    attempt.end.evidence = "the node was restarted";
+    reap(key, attempt);
+    return;
+  }
+  if (attempt.state.ports.empty()) {
+    attempt.state.ports = record->ports;
+    ports_.note(record->ports);
+  }
+  if (connect_shepherd(attempt, *record)) {
+    attempt.adopt_until_ms = 0;
+  } else if (::kill(record->pid, 0) != 0 && errno == ESRCH) {
+    reap(key, attempt);
+  }
+}
+
+// It must be the process that took the claim; whoever has its number now would not hold this
+// socket.
+bool Launcher::connect_shepherd(Attempt& attempt, const ShepherdRecord& record) {
+  const std::string path =
+      "/proc/self/fd/" + std::to_string(attempt.directory.number()) + "/" + kSocketFile;
+  Result<Fd> socket = connect_local(path);
+  if (!socket.ok()) return false;
+  const Result<LocalPeer> peer = peer_of(socket->number());
+  if (!peer.ok() || peer->uid != ::geteuid() ||
+      peer->pid != static_cast<std::uint32_t>(record.pid)) {
+    return false;  // Not its shepherd.
+  }
+  attempt.channel = std::make_unique<LocalChannel>(std::move(*socket));
+  attempt.link = Link::kShepherd;
+  attempt.token = record.token;
+  LocalHello hello;
+  hello.token = record.token;
+  (void)attempt.channel->send(*encode_local(hello)).ok();
+  for (std::string& frame : attempt.waiting) (void)attempt.channel->send(std::move(frame)).ok();
+  attempt.waiting.clear();
+  return true;
+}
+
+// Kills what is left of the attempt and has its exit record written; note_gone() reads it.
+void Launcher::reap(const AttemptKey& key, Attempt& attempt) {
+  attempt.adopt_until_ms = 0;
+  attempt.waiting.clear();
+  ShepherdSpec spec = spec_for(key, ShepherdMode::kReap);
+  spec.reap_cause = attempt.end;
+  spec.reap_cause.node = settings_.node;
+  spec.reap_launched =
+      attempt.state.phase == LocalPhase::kRunning || attempt.state.phase == LocalPhase::kStopping;
+  Result<Fd> socket = spawn_shepherd(settings_.shepherd_path, spec, attempt.directory.number(),
+                                     store_.scripts_directory(), {});
+  if (!socket.ok()) {
+    say(key, socket.error().message);
+    attempt.adopt_until_ms = wall_seconds() * 1000 + 1000;  // Try again.
+    return;
+  }
+  attempt.channel = std::make_unique<LocalChannel>(std::move(*socket));
+  attempt.link = Link::kReaper;
+}
+
+void Launcher::read_shepherd(const AttemptKey& key, Attempt& attempt) {
+  Result<std::vector<ReceivedFrame>> frames = attempt.channel->receive();
+  if (!frames.ok()) {
+    note_gone(key, attempt);
+    return;
+  }
+  for (ReceivedFrame& received : *frames) {
+    if (Result<LocalState> state = decode_local<LocalState>(received.frame); state.ok()) {
+      note_state(attempt, std::move(*state));
+    } else if (Result<LocalLogOpened> opened = decode_local<LocalLogOpened>(received.frame);
+               opened.ok()) {
+      answer_log(opened->number, std::move(*opened), std::move(received.fd));
+    }
+  }
+}
+
+void Launcher::note_state(Attempt& attempt, LocalState state) {
+  if (attempt.state.phase == LocalPhase::kEnded) return;
+  if (state.epoch.value == 0) state.epoch = attempt.state.epoch;
+  attempt.state = std::move(state);
+  if (attempt.state.phase == LocalPhase::kEnded) ports_.give_back(attempt.state.ports);
+  push(attempt.state);
+}
+
+// Its process ended. The exit record decides; without one the shepherd died, and a reaper follows
+// it.
+void Launcher::note_gone(const AttemptKey& key, Attempt& attempt) {
+  const bool was_reaper = attempt.link == Link::kReaper;
+  attempt.channel.reset();
+  attempt.link = Link::kNone;
+  for (auto entry = log_asks_.begin(); entry != log_asks_.end();) {
+    LogAsk& ask = (entry++)->second;
+    if (ask.wanted.key == key && !ask.opener) start_opener(ask, attempt);
+  }
+  if (attempt.state.phase == LocalPhase::kEnded) return;
+  const Result<ExitFile> exit = Store::read_exit(attempt.directory.number());
+  if (exit.ok()) {
+    note_ended(attempt, *exit);
+    return;
+  }
+  if (!was_reaper) {
+    attempt.end.kind = CauseKind::kShepherdFailed;
+    attempt.end.retry = Retry::kAnywhere;
+    attempt.end.evidence = "its shepherd died";
+  }
+  say(key, attempt.end.evidence);
+  reap(key, attempt);
+}
+
+void Launcher::note_ended(Attempt& attempt, const ExitFile& file) {
+  attempt.adopt_until_ms = 0;
+  ports_.give_back(attempt.state.ports);
+  attempt.state.phase = LocalPhase::kEnded;
+  if (file.epoch.value != 0) attempt.state.epoch = file.epoch;
+  attempt.state.record = file.record;
+  attempt.expiry_s = std::max(attempt.expiry_s, file.order_expiry_s + kClockSkewSeconds);
+  push(attempt.state);
+}
+
+void Launcher::read_openers() {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& entry : log_asks_) {
+    if (entry.second.opener) numbers.push_back(entry.first);
+  }
+  for (const std::uint64_t number : numbers) {
+    Result<std::vector<ReceivedFrame>> frames = log_asks_[number].opener->receive();
+    LocalLogOpened answer;
+    answer.error = "the helper that reads it as the user failed";
+    if (frames.ok() && frames->empty()) continue;
+    Fd file;
+    if (frames.ok()) {
+      Result<LocalLogOpened> opened = decode_local<LocalLogOpened>(frames->front().frame);
+      if (opened.ok()) answer = std::move(*opened);
+      file = std::move(frames->front().fd);
+    }
+    answer_log(number, std::move(answer), std::move(file));
+  }
+}
+
+void notify_service_manager(const char* text) {
+  // The one variable of our environment that is ever looked at; systemd sets it.
+  const char* path = ::secure_getenv("NOTIFY_SOCKET");
+  if (path == nullptr) return;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t size = std::strlen(path);
+  if (size == 0 || size >= sizeof(address.sun_path)) return;
+  std::memcpy(address.sun_path, path, size);
+  if (path[0] == '@') address.sun_path[0] = '\0';
+  const Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + size);
+  ::sendto(socket.number(), text, std::strlen(text), MSG_NOSIGNAL,
+           reinterpret_cast<const sockaddr*>(&address), length);
+}
+
+}  // namespace muster

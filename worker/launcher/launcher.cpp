@@ -1,0 +1,427 @@
+// The launcher's turn, and what workers ask for.
+#include "worker/launcher/launcher.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/order/wire.h"
+#include "worker/launcher/spawn.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kWorkersMax = 8;
+constexpr std::size_t kAttemptsMax = 100000;
+constexpr std::size_t kLogAsksMax = 1024;
+constexpr int kLookAgainMs = 50;
+
+}  // namespace
+
+Launcher::Launcher(const LauncherSettings& settings, PinnedKeys keys, Store store)
+    : settings_(settings),
+      gate_(settings_, std::move(keys)),
+      store_(std::move(store)),
+      ports_(settings.port_first, settings.port_last) {
+  // Several launchers may share a machine, and each must find only its own groups again.
+  const Hash256 hash =
+      content_hash(to_text(gate_.cluster()) + "\n" + settings.node + "\n" + store_.scripts_path());
+  cgroup_group_ = settings.node + "-" + hex(hash.bytes.data(), 4);
+}
+
+Result<std::unique_ptr<Launcher>> Launcher::open(const LauncherSettings& settings) {
+  if (settings.single_user == (::geteuid() == 0) && !settings.allow_root_jobs) {
+    return fail(ErrorCode::kInvalid, settings.single_user
+                                         ? "--single-user as root needs --allow-root-jobs"
+                                         : "must run as root, or with --single-user");
+  }
+  Result<PinnedKeys> keys = read_pinned_keys(settings.keys_path);
+  if (!keys.ok()) return keys.error();
+  Result<Store> store = Store::open(settings.state_dir);
+  if (!store.ok()) return store.error();
+  std::unique_ptr<Launcher> launcher(new Launcher(settings, std::move(*keys), std::move(*store)));
+  launcher->recover();
+  Result<Fd> listening = listen_local(settings.socket_path, 0600);
+  if (!listening.ok()) return listening.error();
+  launcher->listen_ = std::move(*listening);
+  const bool is_worker_other = settings.worker_uid != ::geteuid();
+  if (is_worker_other &&
+      ::chown(settings.socket_path.c_str(), settings.worker_uid, static_cast<gid_t>(-1)) != 0) {
+    return fail(ErrorCode::kUnavailable, settings.socket_path + ": " + std::strerror(errno));
+  }
+  return launcher;
+}
+
+std::vector<pollfd> Launcher::polls() {
+  std::vector<pollfd> polls{{listen_.number(), POLLIN, 0}};
+  const auto add = [&](const std::unique_ptr<LocalChannel>& channel) {
+    const int events = channel && channel->wants_write() ? POLLIN | POLLOUT : POLLIN;
+    polls.push_back({channel ? channel->fd() : -1, static_cast<short>(events), 0});
+  };
+  for (const Worker& worker : workers_) add(worker.channel);
+  for (const auto& entry : attempts_) {
+    if (entry.second.channel) add(entry.second.channel);
+  }
+  for (const auto& entry : log_asks_) {
+    if (entry.second.opener) add(entry.second.opener);
+  }
+  return polls;
+}
+
+Result<void> Launcher::turn(int timeout_ms) {
+  const bool is_looking = std::any_of(attempts_.begin(), attempts_.end(), [](const auto& entry) {
+    return entry.second.adopt_until_ms != 0;
+  });
+  std::vector<pollfd> waiting = polls();
+  if (is_looking) timeout_ms = std::min(timeout_ms, kLookAgainMs);
+  if (::poll(waiting.data(), waiting.size(), timeout_ms) < 0 && errno != EINTR) {
+    return fail(ErrorCode::kUnavailable, std::string("poll: ") + std::strerror(errno));
+  }
+  std::map<int, short> events;
+  for (const pollfd& one : waiting) {
+    if (one.revents != 0) events[one.fd] = one.revents;
+  }
+  const auto has = [&](const std::unique_ptr<LocalChannel>& channel) {
+    const auto found = channel ? events.find(channel->fd()) : events.end();
+    if (found == events.end()) return false;
+    if ((found->second & POLLOUT) != 0) (void)channel->flush().ok();
+    return (found->second & ~POLLOUT) != 0;
+  };
+  std::vector<AttemptKey> ready;
+  for (const auto& entry : attempts_) {
+    if (has(entry.second.channel)) ready.push_back(entry.first);
+  }
+  for (const AttemptKey& key : ready) read_shepherd(key, attempts_[key]);
+  read_openers();
+  for (Worker& worker : workers_) {
+    if (has(worker.channel)) read_worker(worker);
+  }
+  std::erase_if(workers_, [](const Worker& worker) { return worker.channel == nullptr; });
+  if (events.count(listen_.number()) != 0) accept_worker();
+  if (is_looking) look_again(wall_seconds() * 1000);
+  return start_orders();
+}
+
+void Launcher::accept_worker() {
+  Fd socket(::accept4(listen_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.is_open()) return;
+  const Result<LocalPeer> peer = peer_of(socket.number());
+  if (!peer.ok() || peer->uid != settings_.worker_uid) {
+    std::fprintf(stderr, "muster-launcher: turned away a connection of another user\n");
+    return;
+  }
+  if (workers_.size() >= kWorkersMax) workers_.erase(workers_.begin());
+  workers_.push_back({std::make_unique<LocalChannel>(std::move(socket)), next_id_++, false});
+}
+
+void Launcher::read_worker(Worker& worker) {
+  Result<std::vector<ReceivedFrame>> frames = worker.channel->receive();
+  if (!frames.ok()) {
+    if (frames.error().code == ErrorCode::kCorrupt) {
+      std::fprintf(stderr, "muster-launcher: worker: %s\n", frames.error().message.c_str());
+    }
+    worker.channel.reset();
+    return;
+  }
+  for (const ReceivedFrame& received : *frames) {
+    const Result<void> obeyed = obey(worker, received.frame);
+    if (!worker.channel) return;
+    if (!obeyed.ok()) {
+      std::fprintf(stderr, "muster-launcher: worker: %s\n", obeyed.error().message.c_str());
+      worker.channel.reset();
+      return;
+    }
+  }
+}
+
+Result<void> Launcher::obey(Worker& worker, const LocalFrame& frame) {
+  if (!worker.greeted && frame.type != LocalType::kHello) {
+    return fail(ErrorCode::kCorrupt, "no hello");
+  }
+  const auto with = [](auto message, auto act) -> Result<void> {
+    if (!message.ok()) return message.error();
+    act(*message);
+    return {};
+  };
+  switch (frame.type) {
+    case LocalType::kHello: {
+      const Result<LocalHello> hello = decode_local<LocalHello>(frame);
+      if (!hello.ok()) return hello.error();
+      const Result<std::uint16_t> version = agree_on_version(*hello);
+      if (!version.ok()) return version.error();
+      worker.greeted = true;
+      LocalHello answer;
+      answer.node = settings_.node;
+      return worker.channel->send(*encode_local(answer));
+    }
+    case LocalType::kPrepare:
+      return with(decode_local<LocalPrepare>(frame),
+                  [&](LocalPrepare& m) { prepare(worker, std::move(m)); });
+    case LocalType::kGo:
+      return with(decode_local<LocalGo>(frame), [&](LocalGo& m) { go(worker, frame, m); });
+    case LocalType::kKill:
+      return with(decode_local<LocalKill>(frame), [&](LocalKill& m) { kill(frame, m); });
+    case LocalType::kSignal:
+      return with(decode_local<LocalSignal>(frame), [&](LocalSignal& m) { pass_on(m.key, frame); });
+    case LocalType::kForget:
+      return with(decode_local<LocalForget>(frame), [&](LocalForget& m) { forget(m.key); });
+    case LocalType::kList:
+      return with(decode_local<LocalList>(frame), [&](LocalList&) { list(worker); });
+    case LocalType::kLogOpen:
+      return with(decode_local<LocalLogOpen>(frame), [&](LocalLogOpen& m) { open_log(worker, m); });
+    default:
+      return fail(ErrorCode::kCorrupt, "a frame that only we may send");
+  }
+}
+
+void Launcher::prepare(Worker& worker, LocalPrepare message) {
+  const AttemptKey key = message.key;
+  const auto known = attempts_.find(key);
+  if (known != attempts_.end()) {
+    send(worker, known->second.state);
+    return;
+  }
+  Result<Order> order = admit(std::move(message));
+  if (!order.ok()) {
+    refuse(worker, key, order.error().message);
+    return;
+  }
+  Attempt& attempt = attempts_[key];
+  attempt.state.key = key;
+  attempt.state.epoch = order->admitted.common.epoch;
+  attempt.expiry_s = order->admitted.common.expiry_s + kClockSkewSeconds;
+  for (const HeldPort& held : order->ports) attempt.state.ports.push_back(held.port);
+  orders_.push_back(std::move(*order));
+}
+
+Result<Launcher::Order> Launcher::admit(LocalPrepare message) {
+  if (store_.is_forgotten(message.key)) {
+    return fail(ErrorCode::kConflict, "order refused: that attempt is over");
+  }
+  if (attempts_.size() >= kAttemptsMax)
+    return fail(ErrorCode::kLimit, "too many attempts on this node");
+  Result<Admitted> admitted = gate_.admit(message, store_.epoch(), wall_seconds());
+  if (!admitted.ok()) return admitted.error();
+  if (store_.epoch() < admitted->common.epoch) {
+    const Result<void> raised = store_.raise_epoch(admitted->common.epoch);
+    if (!raised.ok()) return raised.error();
+  }
+  std::vector<HeldPort> held;
+  if (admitted->node.member == 0 && admitted->common.ports > 0) {
+    Result<std::vector<HeldPort>> taken = ports_.take(admitted->common.ports);
+    if (!taken.ok()) return taken.error();
+    held = std::move(*taken);
+  }
+  Result<Fd> directory = store_.create(message.key);
+  if (!directory.ok()) {
+    for (const HeldPort& one : held) ports_.give_back({one.port});
+    return directory.error();
+  }
+  return Order{std::move(message), std::move(*admitted), std::move(*directory), std::move(held)};
+}
+
+// The record of every order of this turn is made durable by one sync; only then does anything of
+// them run.
+Result<void> Launcher::start_orders() {
+  if (orders_.empty()) return {};
+  const Result<void> synced = store_.sync();
+  if (!synced.ok()) return synced;
+  for (Order& order : orders_) start(order);
+  orders_.clear();
+  return {};
+}
+
+void Launcher::start(Order& order) {
+  Attempt& attempt = attempts_[order.prepare.key];
+  attempt.directory = std::move(order.directory);
+  attempt.token = random_bytes(32);
+  ShepherdSpec spec = spec_for(order.prepare.key, ShepherdMode::kRun);
+  spec.token = attempt.token;
+  spec.common = std::move(order.prepare.common);
+  spec.node_order = std::move(order.prepare.node);
+  spec.script = std::move(order.prepare.script);
+  spec.environment = std::move(order.prepare.environment);
+  spec.ports = attempt.state.ports;
+  Result<Fd> socket = spawn_shepherd(settings_.shepherd_path, spec, attempt.directory.number(),
+                                     store_.scripts_directory(), order.ports);
+  if (!socket.ok()) {
+    attempt.end.kind = CauseKind::kLaunchFailed;
+    attempt.end.retry = Retry::kElsewhere;
+    attempt.end.evidence = socket.error().message;
+    reap(spec.key, attempt);
+    return;
+  }
+  attempt.channel = std::make_unique<LocalChannel>(std::move(*socket));
+  attempt.link = Link::kShepherd;
+  for (std::string& frame : attempt.waiting) (void)attempt.channel->send(std::move(frame)).ok();
+  attempt.waiting.clear();
+  push(attempt.state);
+}
+
+void Launcher::go(Worker& worker, const LocalFrame& frame, const LocalGo& message) {
+  const auto found = attempts_.find(message.key);
+  if (found == attempts_.end()) {
+    refuse(worker, message.key, "go for an attempt this node does not hold");
+    return;
+  }
+  const Result<GoOrder> order = gate_.admit(message, store_.epoch(), wall_seconds());
+  if (!order.ok()) {
+    LocalState state = found->second.state;
+    state.warnings.push_back(order.error().message);
+    say(message.key, order.error().message);
+    send(worker, state);
+    return;
+  }
+  if (store_.epoch() < order->epoch && !store_.raise_epoch(order->epoch).ok()) return;
+  pass_on(message.key, frame);
+}
+
+// A kill of what we do not know must outlast us: the order may still be on its way.
+void Launcher::kill(const LocalFrame& frame, const LocalKill& message) {
+  const auto found = attempts_.find(message.key);
+  if (found != attempts_.end()) {
+    if (found->second.state.phase == LocalPhase::kEnded) push(found->second.state);
+    pass_on(message.key, frame);
+    return;
+  }
+  Result<Fd> directory = store_.create(message.key);
+  if (!directory.ok() || !store_.sync().ok()) {
+    say(message.key, "no tombstone: the disk refuses");
+    return;
+  }
+  Attempt& attempt = attempts_[message.key];
+  attempt.state.key = message.key;
+  attempt.directory = std::move(*directory);
+  attempt.expiry_s = wall_seconds() + kOrderLifeSeconds + kClockSkewSeconds;
+  attempt.end.kind = message.kind;
+  attempt.end.by = message.by;
+  attempt.end.evidence = "it never started on this node";
+  reap(message.key, attempt);
+}
+
+void Launcher::pass_on(const AttemptKey& key, const LocalFrame& frame) {
+  const auto found = attempts_.find(key);
+  if (found == attempts_.end() || found->second.state.phase == LocalPhase::kEnded) return;
+  wire::Writer writer;
+  writer.number(static_cast<std::uint32_t>(frame.body.size() + 1));
+  writer.number(static_cast<std::uint8_t>(frame.type));
+  std::string bytes = writer.take() + frame.body;
+  Attempt& attempt = found->second;
+  if (attempt.link == Link::kShepherd) {
+    (void)attempt.channel->send(std::move(bytes)).ok();
+  } else if (attempt.link == Link::kNone) {
+    attempt.waiting.push_back(std::move(bytes));
+  }
+}
+
+void Launcher::forget(const AttemptKey& key) {
+  const auto found = attempts_.find(key);
+  if (found == attempts_.end() || found->second.state.phase != LocalPhase::kEnded) return;
+  const Result<void> forgotten = store_.forget(key, found->second.expiry_s, wall_seconds());
+  if (!forgotten.ok()) say(key, forgotten.error().message);
+  attempts_.erase(found);
+}
+
+void Launcher::list(Worker& worker) {
+  for (const auto& entry : attempts_) {
+    if (worker.channel) send(worker, entry.second.state);
+  }
+  if (worker.channel) (void)worker.channel->send(*encode_local(LocalListEnd{})).ok();
+}
+
+void Launcher::open_log(Worker& worker, const LocalLogOpen& message) {
+  const std::uint64_t number = next_id_++;
+  LogAsk& ask = log_asks_[number];
+  ask.worker = worker.id;
+  ask.number = message.number;
+  ask.wanted = message;
+  ask.wanted.number = number;
+  const auto found = attempts_.find(message.key);
+  LocalLogOpened refusal;
+  if (found == attempts_.end()) refusal.error = "this node does not know that attempt";
+  if (log_asks_.size() > kLogAsksMax) refusal.error = "too many readers at once, retry";
+  if (!refusal.error.empty()) {
+    answer_log(number, std::move(refusal), Fd());
+  } else if (found->second.link == Link::kShepherd &&
+             found->second.state.phase != LocalPhase::kEnded) {
+    (void)found->second.channel->send(*encode_local(ask.wanted)).ok();
+  } else {
+    start_opener(ask, found->second);
+  }
+}
+
+// Of an attempt without a shepherd a helper reads, as its user.
+void Launcher::start_opener(LogAsk& ask, const Attempt& attempt) {
+  ShepherdSpec spec = spec_for(ask.wanted.key, ShepherdMode::kOpenLog);
+  spec.log = ask.wanted;
+  Result<Fd> socket = spawn_shepherd(settings_.shepherd_path, spec, attempt.directory.number(),
+                                     store_.scripts_directory(), {});
+  if (socket.ok()) {
+    ask.opener = std::make_unique<LocalChannel>(std::move(*socket));
+    return;
+  }
+  LocalLogOpened refusal;
+  refusal.error = socket.error().message;
+  answer_log(ask.wanted.number, std::move(refusal), Fd());
+}
+
+void Launcher::answer_log(std::uint64_t number, LocalLogOpened answer, Fd file) {
+  const auto found = log_asks_.find(number);
+  if (found == log_asks_.end()) return;
+  answer.number = found->second.number;
+  for (Worker& worker : workers_) {
+    if (worker.id != found->second.worker || !worker.channel) continue;
+    if (!worker.channel->send(*encode_local(answer), std::move(file)).ok()) worker.channel.reset();
+    break;
+  }
+  log_asks_.erase(found);
+}
+
+void Launcher::push(const LocalState& state) {
+  for (Worker& worker : workers_) {
+    if (worker.greeted && worker.channel) send(worker, state);
+  }
+}
+
+void Launcher::send(Worker& worker, const LocalState& state) {
+  const Result<std::string> frame = encode_local(state);
+  if (frame.ok() && !worker.channel->send(*frame).ok()) worker.channel.reset();
+}
+
+// Refused before anything was recorded: the same order may come again and be refused again.
+void Launcher::refuse(Worker& worker, const AttemptKey& key, const std::string& why) {
+  say(key, why);
+  LocalState state;
+  state.key = key;
+  state.phase = LocalPhase::kEnded;
+  state.epoch = store_.epoch();
+  state.record.cause.kind = CauseKind::kLaunchFailed;
+  state.record.cause.evidence = why;
+  state.record.cause.node = settings_.node;
+  state.record.cause.retry = Retry::kElsewhere;
+  send(worker, state);
+}
+
+void Launcher::say(const AttemptKey& key, const std::string& text) const {
+  std::fprintf(stderr, "muster-launcher: %s: %s\n", to_text(key).c_str(), text.c_str());
+}
+
+ShepherdSpec Launcher::spec_for(const AttemptKey& key, ShepherdMode mode) const {
+  ShepherdSpec spec;
+  spec.mode = mode;
+  spec.key = key;
+  spec.node = settings_.node;
+  spec.cgroup_group = cgroup_group_;
+  spec.scripts_path = store_.scripts_path();
+  spec.single_user = settings_.single_user;
+  spec.nccl_interface = settings_.nccl_interface;
+  spec.gloo_interface = settings_.gloo_interface;
+  return spec;
+}
+
+}  // namespace muster

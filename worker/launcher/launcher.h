@@ -1,0 +1,114 @@
+// The launcher's loop: workers on one side, shepherds on the other, the store below.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/order/local_channel.h"
+#include "worker/launcher/admit.h"
+#include "worker/launcher/ports.h"
+#include "worker/launcher/settings.h"
+#include "worker/launcher/store.h"
+
+namespace muster {
+
+class Launcher {
+ public:
+  // kConflict, kInvalid or kUnavailable with a text for people when it cannot start.
+  static Result<std::unique_ptr<Launcher>> open(const LauncherSettings& settings);
+  // One turn: waits at most timeout_ms for something to do, and does it. An error ends the program.
+  Result<void> turn(int timeout_ms);
+
+ private:
+  enum class Link { kNone, kShepherd, kReaper };
+  struct Attempt {
+    LocalState state;
+    Fd directory;
+    std::unique_ptr<LocalChannel> channel;  // To its shepherd, or to the reaper of a dead one.
+    Link link = Link::kNone;
+    std::string token;
+    std::int64_t expiry_s = 0;         // Of its order.
+    std::int64_t adopt_until_ms = 0;   // While we look for its shepherd after a restart.
+    std::vector<std::string> waiting;  // Frames for the shepherd while it is looked for.
+    Cause end;                         // Why, when the reaper is to write it.
+  };
+  struct Worker {
+    std::unique_ptr<LocalChannel> channel;
+    std::uint64_t id = 0;
+    bool greeted = false;
+  };
+  struct LogAsk {
+    std::uint64_t worker = 0;
+    std::uint64_t number = 0;
+    LocalLogOpen wanted;                   // With our number.
+    std::unique_ptr<LocalChannel> opener;  // Of an ended attempt; else its shepherd answers.
+  };
+  struct Order {
+    LocalPrepare prepare;
+    Admitted admitted;
+    Fd directory;
+    std::vector<HeldPort> ports;
+  };
+
+  Launcher(const LauncherSettings& settings, PinnedKeys keys, Store store);
+
+  // After a restart.
+  void recover();
+  void look_for_shepherd(const AttemptKey& key, Attempt& attempt);
+  static bool connect_shepherd(Attempt& attempt, const ShepherdRecord& record);
+  void look_again(std::int64_t now_ms);
+  void reap(const AttemptKey& key, Attempt& attempt);
+
+  // Workers.
+  void accept_worker();
+  void read_worker(Worker& worker);
+  Result<void> obey(Worker& worker, const LocalFrame& frame);
+  void prepare(Worker& worker, LocalPrepare message);
+  Result<Order> admit(LocalPrepare message);
+  Result<void> start_orders();
+  void start(Order& order);
+  void go(Worker& worker, const LocalFrame& frame, const LocalGo& message);
+  void kill(const LocalFrame& frame, const LocalKill& message);
+  void pass_on(const AttemptKey& key, const LocalFrame& frame);
+  void forget(const AttemptKey& key);
+  void list(Worker& worker);
+  void open_log(Worker& worker, const LocalLogOpen& message);
+  void start_opener(LogAsk& ask, const Attempt& attempt);
+  void answer_log(std::uint64_t number, LocalLogOpened answer, Fd file);
+
+  // Shepherds.
+  void read_shepherd(const AttemptKey& key, Attempt& attempt);
+  void note_state(Attempt& attempt, LocalState state);
+  void note_gone(const AttemptKey& key, Attempt& attempt);
+  void note_ended(Attempt& attempt, const ExitFile& file);
+  void read_openers();
+
+  void push(const LocalState& state);
+  static void send(Worker& worker, const LocalState& state);
+  void refuse(Worker& worker, const AttemptKey& key, const std::string& why);
+  void say(const AttemptKey& key, const std::string& text) const;
+  ShepherdSpec spec_for(const AttemptKey& key, ShepherdMode mode) const;
+  std::vector<pollfd> polls();
+
+  LauncherSettings settings_;
+  Gatekeeper gate_;
+  Store store_;
+  PortLedger ports_;
+  std::string cgroup_group_;
+  Fd listen_;
+  std::vector<Worker> workers_;
+  std::map<AttemptKey, Attempt> attempts_;
+  std::vector<Order> orders_;  // Recorded, waiting for the sync of this turn.
+  std::map<std::uint64_t, LogAsk> log_asks_;
+  std::uint64_t next_id_ = 1;
+};
+
+// Tells systemd that we are ready and alive; nothing when it did not start us.
+void notify_service_manager(const char* text);
+
+}  // namespace muster

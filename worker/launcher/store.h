@@ -1,0 +1,68 @@
+// What the launcher keeps on disk under its state directory:
+//   attempts/JOB.ELEMENT.ATTEMPT/  made and synced before anything of the attempt runs: the record
+//   that it was ordered scripts/                       spooled scripts of running attempts epoch
+//   the highest epoch seen; orders of a lower one are refused forgotten attempts whose directory is
+//   gone but whose order could still be replayed
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/order/attempt_files.h"
+#include "base/order/fd.h"
+#include "base/types/result.h"
+
+namespace muster {
+
+// Not thread-safe.
+class Store {
+ public:
+  // Makes what is missing. kConflict when another launcher uses the directory.
+  static Result<Store> open(const std::string& state_dir);
+
+  // Makes the attempt's directory, exclusively: kConflict when it is there. Durable only after
+  // sync().
+  Result<Fd> create(const AttemptKey& key);
+  Result<void> sync();  // One for any number of create() and forget() calls.
+
+  Result<Fd> open_attempt(const AttemptKey& key) const;
+  std::vector<AttemptKey> attempts() const;
+  // kNotFound when the file is not there, kCorrupt when it is not what we write.
+  static Result<ShepherdRecord> read_shepherd(int attempt_directory);
+  static Result<ExitFile> read_exit(int attempt_directory);
+  // Takes the claim a shepherd would take; false when one has it.
+  static bool claim(int attempt_directory);
+
+  Epoch epoch() const { return epoch_; }
+  Result<void> raise_epoch(Epoch epoch);  // Durable on return.
+
+  // Removes the attempt's directory; its order is still refused until expiry_s (wall seconds) has
+  // passed.
+  Result<void> forget(const AttemptKey& key, std::int64_t expiry_s, std::int64_t now_s);
+  bool is_forgotten(const AttemptKey& key) const { return forgotten_.count(key) != 0; }
+
+  int scripts_directory() const { return scripts_.number(); }
+  const std::string& scripts_path() const { return scripts_path_; }
+
+ private:
+  Store() = default;
+  void load_forgotten(std::int64_t now_s);
+  Result<void> rewrite_forgotten(std::int64_t now_s);
+
+  Fd root_;
+  Fd lock_;
+  Fd attempts_;
+  Fd scripts_;
+  Fd forgotten_file_;
+  std::string scripts_path_;
+  Epoch epoch_;
+  std::map<AttemptKey, std::int64_t> forgotten_;  // To expiry.
+  std::size_t forgotten_lines_ = 0;
+  bool is_forgotten_dirty_ = false;
+};
+
+std::int64_t wall_seconds();
+
+}  // namespace muster

@@ -1,0 +1,388 @@
+// Control groups by plain file operations on the mounted trees.
+#include "worker/shepherd/cgroup.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <set>
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kSmallFileBytesMax = 1U << 20U;
+constexpr std::uint64_t kPidsMax = 32768;
+constexpr std::uint64_t kCpuPeriodUs = 100000;
+
+std::vector<std::string_view> split(std::string_view text, char by) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = text.find(by);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return parts;
+}
+
+std::uint64_t number_in(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// The value after "key " in a file of such lines; 0 when there is none.
+std::uint64_t value_of(const std::string& path, std::string_view key) {
+  const Result<std::string> text = read_small_file(path);
+  if (!text.ok()) return 0;
+  for (const std::string_view line : split(*text, '\n')) {
+    if (line.substr(0, key.size()) == key && line.size() > key.size() && line[key.size()] == ' ') {
+      return number_in(line.substr(key.size() + 1));
+    }
+  }
+  return 0;
+}
+
+bool is_file(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+Result<void> make_directory(const std::string& path) {
+  // Readable for jobs, which look up their own limits there; our umask is tighter.
+  const mode_t before = ::umask(022);
+  const int made = ::mkdir(path.c_str(), 0755);
+  ::umask(before);
+  if (made == 0 || errno == EEXIST) return {};
+  return fail(ErrorCode::kUnavailable, "mkdir " + path + ": " + std::strerror(errno));
+}
+
+std::vector<std::string> child_groups(const std::string& path) {
+  std::vector<std::string> names;
+  DIR* directory = ::opendir(path.c_str());
+  if (directory == nullptr) return names;
+  while (const dirent* entry = ::readdir(directory)) {
+    if (entry->d_type == DT_DIR && entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  ::closedir(directory);
+  return names;
+}
+
+void collect_pids(const std::string& group, std::vector<pid_t>& pids) {
+  const Result<std::string> text = read_small_file(group + "/cgroup.procs");
+  if (text.ok()) {
+    for (const std::string_view line : split(*text, '\n')) {
+      if (!line.empty()) pids.push_back(static_cast<pid_t>(number_in(line)));
+    }
+  }
+  for (const std::string& name : child_groups(group)) collect_pids(group + "/" + name, pids);
+}
+
+void remove_group(const std::string& group) {
+  for (const std::string& name : child_groups(group)) remove_group(group + "/" + name);
+  ::rmdir(group.c_str());
+}
+
+}  // namespace
+
+Result<std::string> read_small_file(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  std::string text;
+  while (file.is_open()) {
+    char buffer[4096];
+    const ssize_t size = ::read(file.number(), buffer, sizeof(buffer));
+    if (size == 0) return text;
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 || text.size() > kSmallFileBytesMax) break;
+    text.append(buffer, static_cast<std::size_t>(size));
+  }
+  return fail(ErrorCode::kUnavailable, "read " + path + ": " + std::strerror(errno));
+}
+
+Result<void> write_small_file(const std::string& path, std::string_view text) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file.is_open() &&
+      ::write(file.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
+    return {};
+  }
+  return fail(ErrorCode::kUnavailable,
+              "write \"" + std::string(text) + "\" to " + path + ": " + std::strerror(errno));
+}
+
+CgroupMounts parse_cgroup_mounts(std::string_view mountinfo) {
+  CgroupMounts mounts;
+  for (const std::string_view line : split(mountinfo, '\n')) {
+    const std::vector<std::string_view> fields = split(line, ' ');
+    std::size_t dash = 6;
+    while (dash < fields.size() && fields[dash] != "-") ++dash;
+    if (dash + 3 >= fields.size()) continue;
+    const std::string mount_point(fields[4]);
+    if (fields[dash + 1] == "cgroup2" && mounts.unified.empty()) mounts.unified = mount_point;
+    if (fields[dash + 1] != "cgroup") continue;
+    for (const std::string_view option : split(fields[dash + 3], ',')) {
+      static const std::set<std::string_view> kUsed{"memory", "cpu",     "cpuacct",
+                                                    "pids",   "freezer", "devices"};
+      if (kUsed.count(option) != 0) mounts.v1.emplace(std::string(option), mount_point);
+    }
+  }
+  return mounts;
+}
+
+std::map<std::string, std::string> parse_own_cgroups(std::string_view text) {
+  std::map<std::string, std::string> own;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second == std::string_view::npos) continue;
+    const std::string path(line.substr(second + 1));
+    const std::string_view names = line.substr(first + 1, second - first - 1);
+    if (names.empty()) own.emplace("", path);
+    for (const std::string_view name : split(names, ',')) own.emplace(std::string(name), path);
+  }
+  return own;
+}
+
+AttemptCgroup AttemptCgroup::locate(const std::string& group, const std::string& attempt,
+                                    bool single_user) {
+  AttemptCgroup cgroup;
+  cgroup.single_user_ = single_user;
+  cgroup.group_ = group;
+  cgroup.own_path_ = "/muster/" + group + "/" + attempt;
+  const Result<std::string> mountinfo = read_small_file("/proc/self/mountinfo");
+  const Result<std::string> own_text = read_small_file("/proc/self/cgroup");
+  if (!mountinfo.ok() || !own_text.ok()) return cgroup;
+  const CgroupMounts mounts = parse_cgroup_mounts(*mountinfo);
+  std::map<std::string, std::string> own = parse_own_cgroups(*own_text);
+  // Root takes the top of each tree; a user starts where it is and only where the group was given
+  // to it.
+  const auto base_in = [&](const std::string& mount, const std::string& controller) {
+    if (!single_user) return mount;
+    const std::string& path = own[controller];
+    const std::string base = path == "/" ? mount : mount + path;
+    return ::access(base.c_str(), W_OK) == 0 ? base : std::string();
+  };
+  if (!mounts.unified.empty()) {
+    const std::string base = base_in(mounts.unified, "");
+    const Result<std::string> controllers = read_small_file(mounts.unified + "/cgroup.controllers");
+    cgroup.unified_controls_ = controllers.ok() && controllers->find("memory") != std::string::npos;
+    if (!base.empty()) {
+      cgroup.unified_base_ = base;
+      cgroup.unified_ = base + cgroup.own_path_;
+    }
+  }
+  for (const auto& entry : mounts.v1) {
+    const bool wanted_only_without_v2 = entry.first == "freezer" || entry.first == "cpuacct";
+    if (wanted_only_without_v2 && !cgroup.unified_.empty()) continue;
+    const std::string base = base_in(entry.second, entry.first);
+    if (!base.empty()) cgroup.v1_.emplace(entry.first, base + cgroup.own_path_);
+  }
+  return cgroup;
+}
+
+Result<void> AttemptCgroup::create_unified(std::uint32_t ranks) {
+  std::vector<std::string> levels{unified_base_ + "/muster", unified_base_ + "/muster/" + group_,
+                                  unified_, unified_ + "/tasks"};
+  std::string above = unified_base_;
+  for (const std::string& level : levels) {
+    if (unified_controls_ && level != levels[0] + "/tasks") {
+      for (const char* controller : {"+memory", "+cpu", "+pids"}) {
+        const Result<void> enabled =
+            write_small_file(above + "/cgroup.subtree_control", controller);
+        if (!enabled.ok() && !single_user_) return enabled;
+      }
+    }
+    const Result<void> made = make_directory(level);
+    if (!made.ok()) return made;
+    above = level;
+  }
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const Result<void> made = make_directory(above + "/" + std::to_string(rank));
+    if (!made.ok()) return made;
+  }
+  return unified_controls_ ? make_directory(unified_ + "/shepherd") : Result<void>();
+}
+
+Result<void> AttemptCgroup::limit_memory(std::uint64_t mib) const {
+  const std::string bytes = std::to_string(mib << 20U);
+  if (unified_controls_) {
+    const std::string tasks = unified_ + "/tasks/";
+    // All of a job dies together, and swap is not a way around the limit.
+    if (is_file(tasks + "memory.oom.group"))
+      (void)write_small_file(tasks + "memory.oom.group", "1").ok();
+    if (is_file(tasks + "memory.swap.max"))
+      (void)write_small_file(tasks + "memory.swap.max", "0").ok();
+    return write_small_file(tasks + "memory.max", bytes);
+  }
+  const std::string directory = v1_directory("memory");
+  Result<void> written = write_small_file(directory + "/memory.limit_in_bytes", bytes);
+  const std::string with_swap = directory + "/memory.memsw.limit_in_bytes";
+  if (written.ok() && is_file(with_swap)) written = write_small_file(with_swap, bytes);
+  return written;
+}
+
+Result<void> AttemptCgroup::limit_cpus(std::uint32_t cpus) const {
+  const std::string quota = std::to_string(std::uint64_t{cpus} * kCpuPeriodUs);
+  if (unified_controls_) {
+    return write_small_file(unified_ + "/tasks/cpu.max",
+                            quota + " " + std::to_string(kCpuPeriodUs));
+  }
+  const std::string directory = v1_directory("cpu");
+  const std::uint64_t shares = std::uint64_t{cpus} * 1024;
+  const Result<void> shared = write_small_file(directory + "/cpu.shares", std::to_string(shares));
+  if (!shared.ok()) return shared;
+  return write_small_file(directory + "/cpu.cfs_quota_us", quota);
+}
+
+Result<void> AttemptCgroup::limit(const CgroupLimits& limits,
+                                  std::vector<std::string>& warnings) const {
+  const auto apply = [&](const char* controller, bool wanted, auto write) -> Result<void> {
+    if (!wanted) return {};
+    if (!unified_controls_ && v1_directory(controller).empty()) {
+      warnings.push_back(std::string("no ") + controller + " limit: this machine has no such " +
+                         "control group we may use");
+      return {};
+    }
+    const Result<void> written = write();
+    if (written.ok() || !single_user_) return written;
+    warnings.push_back(std::string("no ") + controller + " limit: " + written.error().message);
+    return {};
+  };
+  Result<void> done =
+      apply("memory", limits.memory_mib != 0, [&] { return limit_memory(limits.memory_mib); });
+  if (done.ok()) done = apply("cpu", limits.cpus != 0, [&] { return limit_cpus(limits.cpus); });
+  if (!done.ok()) return done;
+  return apply("pids", true, [&] {
+    const std::string group = unified_controls_ ? unified_ + "/tasks" : v1_directory("pids");
+    return write_small_file(group + "/pids.max", std::to_string(kPidsMax));
+  });
+}
+
+Result<void> AttemptCgroup::create(const CgroupLimits& limits, std::uint32_t ranks,
+                                   std::vector<std::string>& warnings) {
+  if (!limits.devices) v1_.erase("devices");
+  if (!unified_.empty()) {
+    const Result<void> made = create_unified(ranks);
+    if (!made.ok() && !single_user_) return made;
+    if (!made.ok()) unified_.clear();
+  }
+  for (auto entry = v1_.begin(); entry != v1_.end();) {
+    const std::string& path = entry->second;
+    const std::size_t group_end = path.rfind('/');
+    const std::size_t muster_end = path.rfind('/', group_end - 1);
+    Result<void> made = make_directory(path.substr(0, muster_end));
+    if (made.ok()) made = make_directory(path.substr(0, group_end));
+    if (made.ok()) made = make_directory(path);
+    if (!made.ok() && !single_user_) return made;
+    entry = made.ok() ? std::next(entry) : v1_.erase(entry);
+  }
+  if (!exists()) {
+    const char* text = "no control groups: processes are found by their parents instead";
+    if (!single_user_) return fail(ErrorCode::kUnavailable, "no control groups on this machine");
+    warnings.emplace_back(text);
+  }
+  return limit(limits, warnings);
+}
+
+Result<void> AttemptCgroup::enter_shepherd() {
+  if (unified_.empty() || !unified_controls_) return {};
+  return write_small_file(unified_ + "/shepherd/cgroup.procs", "0");
+}
+
+Fd AttemptCgroup::unified_rank(std::uint32_t local_rank) const {
+  if (unified_.empty()) return Fd();
+  const std::string path = unified_ + "/tasks/" + std::to_string(local_rank);
+  return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+std::vector<Fd> AttemptCgroup::v1_entries() const {
+  // One thread that moves itself through `tasks` spares the kernel a global lock that
+  // `cgroup.procs` takes.
+  std::vector<Fd> entries;
+  std::set<std::string> seen;
+  for (const auto& entry : v1_) {
+    if (seen.insert(entry.second).second) {
+      entries.emplace_back(::open((entry.second + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
+    }
+  }
+  return entries;
+}
+
+bool AttemptCgroup::holds(std::string_view proc_cgroup, std::uint32_t local_rank) const {
+  std::map<std::string, std::string> own = parse_own_cgroups(proc_cgroup);
+  const auto ends_with = [](const std::string& text, const std::string& end) {
+    return text.size() >= end.size() &&
+           text.compare(text.size() - end.size(), end.size(), end) == 0;
+  };
+  for (const auto& entry : v1_) {
+    if (!ends_with(own[entry.first], own_path_)) return false;
+  }
+  return unified_.empty() || ends_with(own[""], own_path_ + "/tasks/" + std::to_string(local_rank));
+}
+
+std::string AttemptCgroup::unified_tasks() const {
+  return unified_.empty() ? std::string() : unified_ + "/tasks";
+}
+
+std::string AttemptCgroup::v1_directory(const std::string& controller) const {
+  const auto found = v1_.find(controller);
+  return found == v1_.end() ? std::string() : found->second;
+}
+
+std::vector<pid_t> AttemptCgroup::pids() const {
+  std::vector<pid_t> pids;
+  if (!unified_.empty()) collect_pids(unified_ + "/tasks", pids);
+  if (unified_.empty() && !v1_.empty()) collect_pids(v1_.begin()->second, pids);
+  return pids;
+}
+
+void AttemptCgroup::kill_all() const {
+  if (!unified_.empty() && write_small_file(unified_ + "/tasks/cgroup.kill", "1").ok()) return;
+  const std::string freezer = v1_directory("freezer");
+  const std::string state = freezer + "/freezer.state";
+  if (!freezer.empty()) (void)write_small_file(state, "FROZEN").ok();
+  for (const pid_t pid : pids()) ::kill(pid, SIGKILL);
+  if (!freezer.empty()) (void)write_small_file(state, "THAWED").ok();
+}
+
+bool AttemptCgroup::is_empty() const {
+  if (!unified_.empty()) {
+    if (value_of(unified_ + "/tasks/cgroup.events", "populated") != 0) return false;
+  }
+  std::vector<pid_t> pids;
+  for (const auto& entry : v1_) collect_pids(entry.second, pids);
+  return pids.empty();
+}
+
+CgroupCounters AttemptCgroup::counters() const {
+  CgroupCounters counters;
+  if (!unified_.empty()) {
+    counters.cpu_us = value_of(unified_ + "/tasks/cpu.stat", "usage_usec");
+    counters.has_cpu = is_file(unified_ + "/tasks/cpu.stat");
+  } else if (const std::string cpuacct = v1_directory("cpuacct"); !cpuacct.empty()) {
+    const Result<std::string> text = read_small_file(cpuacct + "/cpuacct.usage");
+    counters.cpu_us = text.ok() ? number_in(*text) / 1000 : 0;
+    counters.has_cpu = text.ok();
+  }
+  const std::string memory = v1_directory("memory");
+  const Result<std::string> peak = read_small_file(
+      unified_controls_ ? unified_ + "/tasks/memory.peak" : memory + "/memory.max_usage_in_bytes");
+  counters.memory_peak_mib = peak.ok() ? (number_in(*peak) + (1U << 20U) - 1) >> 20U : 0;
+  counters.oom_kills = unified_controls_ ? value_of(unified_ + "/tasks/memory.events", "oom_kill")
+                                         : value_of(memory + "/memory.oom_control", "oom_kill");
+  return counters;
+}
+
+void AttemptCgroup::remove() const {
+  if (!unified_.empty()) {
+    if (unified_controls_) {
+      // We may still stand in it ourselves.
+      const std::string ended = unified_base_ + "/muster/" + group_ + "/ended";
+      if (make_directory(ended).ok()) (void)write_small_file(ended + "/cgroup.procs", "0").ok();
+    }
+    remove_group(unified_);
+  }
+  for (const auto& entry : v1_) ::rmdir(entry.second.c_str());
+}
+
+}  // namespace muster
