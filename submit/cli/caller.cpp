@@ -7,8 +7,8 @@ namespace muster {
 
 namespace {
 
-ClientOptions options_of(const Invocation& call) {
-  ClientOptions options;
+ClientSettings options_of(const Invocation& call) {
+  ClientSettings options;
   if (!call.gateway.empty()) options.gateway = call.gateway;
   options.timeout = call.timeout;
   const std::string name(call.command->name);

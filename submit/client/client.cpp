@@ -89,9 +89,9 @@ Uuid new_request_id() {
 }
 
 struct Client::Impl {
-  explicit Impl(ClientOptions given) : options(std::move(given)), rng(random_seed()) {}
+  explicit Impl(ClientSettings given) : options(std::move(given)), rng(random_seed()) {}
 
-  ClientOptions options;
+  ClientSettings options;
   Rng rng;
   client::Channel channel;
   std::map<std::uint64_t, Outstanding> outstanding;
@@ -289,7 +289,7 @@ void Client::Impl::answer(Outstanding& one, Response response) {
   one.answers.emplace_back(std::move(response), std::exchange(one.is_first, false));
 }
 
-Client::Client(ClientOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Client::Client(ClientSettings options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Client::~Client() = default;
 
 Result<Response> Client::call(Verb verb, std::string_view body, const CallOptions& options) {

@@ -25,7 +25,7 @@ std::string default_gateway_path();
 // A UUIDv7 of now: the id under which a request may be repeated.
 Uuid new_request_id();
 
-struct ClientOptions {
+struct ClientSettings {
   std::string gateway = default_gateway_path();
   Duration timeout =
       seconds(60);  // For one call with all its retries; 0: the first failure is the answer.
@@ -44,7 +44,7 @@ struct CallOptions {
 // client's last write (read your writes).
 class Client {
  public:
-  explicit Client(ClientOptions options = {});
+  explicit Client(ClientSettings options = {});
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
