@@ -173,6 +173,8 @@ struct Engine::Impl {
 
 Engine::Engine() : impl_(std::make_unique<Impl>()) {}
 Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
 
 void Engine::load(Cluster cluster, Seq seq) {
   MUSTER_ASSERT(!impl_->began && impl_->brain.seq.value == 0);

@@ -44,6 +44,8 @@ class Engine {
  public:
   Engine();
   ~Engine();
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
 
   // Restart: first load() a snapshot's cluster (optional), then replay() every later record in order.
   void load(Cluster cluster, Seq seq);

@@ -11,6 +11,9 @@ namespace muster {
 
 class World {
  public:
+  World() = default;
+  World(World&&) = default;
+  World& operator=(World&&) = default;
   Engine engine;
   std::vector<Record> journal;
   std::vector<Effect> effects;  // Of the last step.
@@ -101,6 +104,9 @@ class World {
   Outcome submit(const NewJob& job, const Requester& who = user()) {
     return step(SubmitJobs{who, next_request(who.uid.value), {job}, false});
   }
+  std::uint64_t requests() const { return requests_; }
+  void skip_requests(std::uint64_t used) { requests_ = used; }
+
   JobId submitted(const NewJob& job, const Requester& who = user()) {
     const Outcome out = submit(job, who);
     MUSTER_ASSERT(out.reply.jobs.size() == 1);
