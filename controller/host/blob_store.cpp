@@ -1,21 +1,21 @@
 // Packs: space allocated ahead by the disk thread, handed out by put(), filled by flush().
 #include "controller/host/blob_store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sodium.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <iterator>
 #include <list>
 #include <mutex>
+#include <system_error>
 #include <unordered_map>
 
 #include "controller/host/state_file.h"
@@ -339,12 +339,12 @@ Result<std::string> BlobStore::read(const BlobRef& ref) const {
 
 std::vector<std::uint32_t> BlobStore::packs() const {
   std::vector<std::uint32_t> found;
-  DIR* directory = ::opendir(impl_->directory.c_str());
-  if (directory == nullptr) return found;
-  while (const dirent* entry = ::readdir(directory)) {
-    if (const std::uint32_t number = parse_pack_file_name(entry->d_name)) found.push_back(number);
+  std::error_code error;
+  std::filesystem::directory_iterator entries(impl_->directory, error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    const std::uint32_t number = parse_pack_file_name(entries->path().filename().string());
+    if (number != 0) found.push_back(number);
   }
-  ::closedir(directory);
   std::sort(found.begin(), found.end());
   return found;
 }

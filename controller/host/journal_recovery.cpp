@@ -1,14 +1,12 @@
 // What a restart does: read every segment, refuse damage, cut a torn tail, make the last batch
 // durable once more.
-#include <dirent.h>
 #include <fcntl.h>
 #include <sodium.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 
 #include "controller/host/disk.h"
 #include "controller/host/journal_files.h"
@@ -67,15 +65,16 @@ struct JournalFiles::Tail {
 };
 
 Result<void> JournalFiles::list_segments() {
-  DIR* directory = ::opendir(directory_.c_str());
-  if (directory == nullptr) {
-    return fail(ErrorCode::kUnavailable, "cannot list " + directory_ + ": " + std::strerror(errno));
-  }
+  std::error_code error;
+  std::filesystem::directory_iterator entries(directory_, error);
   std::vector<std::uint64_t> found;
-  while (const dirent* entry = ::readdir(directory)) {
-    if (const auto seq = parse_segment_file_name(entry->d_name)) found.push_back(*seq);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    const auto seq = parse_segment_file_name(entries->path().filename().string());
+    if (seq) found.push_back(*seq);
   }
-  ::closedir(directory);
+  if (error) {
+    return fail(ErrorCode::kUnavailable, "cannot list " + directory_ + ": " + error.message());
+  }
   std::sort(found.begin(), found.end());
   const std::lock_guard<std::mutex> lock(list_mutex_);
   segments_ = std::move(found);

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace muster {
@@ -20,7 +20,7 @@ bool is_full(int error) { return error == ENOSPC || error == EDQUOT; }
 
 Error unavailable(const std::string& what, const std::string& path, int error) {
   const ErrorCode code = error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable;
-  return fail(code, what + " " + path + ": " + std::strerror(error));
+  return fail(code, what + " " + path + ": " + std::generic_category().message(error));
 }
 
 off_t as_offset(std::uint64_t offset) { return static_cast<off_t>(offset); }
@@ -32,7 +32,7 @@ void end_on_disk_failure(const std::string& what, const std::string& path, int e
       stderr,
       "muster: %s of %s failed: %s; ending, because what is on the disk is unknown now: check the "
       "disk, then restart\n",
-      what.c_str(), path.c_str(), std::strerror(error));
+      what.c_str(), path.c_str(), std::generic_category().message(error).c_str());
   std::abort();
 }
 

@@ -23,7 +23,7 @@ bool read_snapshot(std::string_view file, std::string& payload) {
   Result<SnapshotReader> reader = SnapshotReader::open(
       [file, at = std::size_t{0}](char* into, std::size_t size) mutable -> Result<std::size_t> {
         const std::size_t count = std::min(size, file.size() - at);
-        std::memcpy(into, file.data() + at, count);
+        std::copy_n(file.data() + at, count, into);
         at += count;
         return count;
       });

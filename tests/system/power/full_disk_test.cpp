@@ -23,33 +23,34 @@ using std::chrono::steady_clock;
 class FullDisk : public testing::Test {
  protected:
   void SetUp() override {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread yet.
     if (const char* given = std::getenv("MUSTER_TEST_SMALL_DISK")) {
-      root_ = given;
+      root = given;
     } else {
-      root_ = scratch_.path() + "/disk";
-      std::filesystem::create_directories(root_);
-      is_mounted_ = ::mount("tmpfs", root_.c_str(), "tmpfs", 0, "size=24m") == 0;
-      if (!is_mounted_) GTEST_SKIP() << "a tmpfs cannot be mounted here (needs root)";
+      root = scratch.path() + "/disk";
+      std::filesystem::create_directories(root);
+      is_mounted = ::mount("tmpfs", root.c_str(), "tmpfs", 0, "size=24m") == 0;
+      if (!is_mounted) GTEST_SKIP() << "a tmpfs cannot be mounted here (needs root)";
     }
-    options_.directory = root_ + "/state";
-    options_.segment_bytes = 2U << 20U;
-    options_.segment_seal_bytes = 1U << 20U;
-    options_.free_bytes_min = 1U << 20U;
-    options_.blobs.pack_bytes = 4U << 20U;
-    options_.blobs.room_bytes = 1U << 20U;
-    options_.report = [this](const std::string& line) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      reported_ += line + "\n";
+    options.directory = root + "/state";
+    options.segment_bytes = 2U << 20U;
+    options.segment_seal_bytes = 1U << 20U;
+    options.free_bytes_min = 1U << 20U;
+    options.blobs.pack_bytes = 4U << 20U;
+    options.blobs.room_bytes = 1U << 20U;
+    options.report = [this](const std::string& line) {
+      const std::lock_guard<std::mutex> lock(report_mutex);
+      reported += line + "\n";
     };
   }
   void TearDown() override {
-    disk_.reset();
-    std::filesystem::remove_all(root_ + "/state");
+    under_test.reset();
+    std::filesystem::remove_all(root + "/state");
     ::unlink(ballast().c_str());
-    if (is_mounted_) ::umount2(root_.c_str(), MNT_DETACH);
+    if (is_mounted) ::umount2(root.c_str(), MNT_DETACH);
   }
 
-  std::string ballast() const { return root_ + "/ballast"; }
+  std::string ballast() const { return root + "/ballast"; }
 
   // Takes all free space but about `left` bytes.
   void fill_up(std::size_t left) {
@@ -67,23 +68,23 @@ class FullDisk : public testing::Test {
   }
 
   void start() {
-    Result<std::unique_ptr<Disk>> disk = Disk::open(options_);
+    Result<std::unique_ptr<Disk>> disk = Disk::open(options);
     ASSERT_TRUE(disk.ok()) << disk.error().message;
-    disk_ = std::move(*disk);
-    records_ = 0;
-    const Result<Recovery> recovery = disk_->recover(0, [this](const RecordView& record) {
-      EXPECT_EQ(record.header.seq, ++records_);
+    under_test = std::move(*disk);
+    records = 0;
+    const Result<Recovery> recovery = under_test->recover(0, [this](const RecordView& record) {
+      EXPECT_EQ(record.header.seq, ++records);
       return Result<void>();
     });
     ASSERT_TRUE(recovery.ok()) << recovery.error().message;
-    seq_ = recovery->seq_last;
-    disk_->start(Epoch{recovery->epoch_last + 1}, {});
+    seq = recovery->seq_last;
+    under_test->start(Epoch{recovery->epoch_last + 1}, {});
   }
 
   void append(std::size_t size) {
-    ++seq_;
-    disk_->append(seq_, std::string(size, 'r'));
-    if (disk_->wants_rotation()) disk_->rotate();
+    ++seq;
+    under_test->append(seq, std::string(size, 'r'));
+    if (under_test->wants_rotation()) under_test->rotate();
   }
 
   template <class Condition>
@@ -96,29 +97,29 @@ class FullDisk : public testing::Test {
     return true;
   }
   bool is_durable(milliseconds within) const {
-    return comes_true([this] { return disk_->durable_seq() == seq_; }, within);
+    return comes_true([this] { return under_test->durable_seq() == seq; }, within);
   }
 
-  const Scratch scratch_;
-  std::string root_;
-  bool is_mounted_ = false;
-  DiskOptions options_;
-  std::mutex mutex_;
-  std::string reported_;
-  std::unique_ptr<Disk> disk_;
-  std::uint64_t seq_ = 0;
-  std::uint64_t records_ = 0;
+  const Scratch scratch;
+  std::string root;
+  bool is_mounted = false;
+  DiskOptions options;
+  std::mutex report_mutex;
+  std::string reported;
+  std::unique_ptr<Disk> under_test;
+  std::uint64_t seq = 0;
+  std::uint64_t records = 0;
 };
 
 TEST_F(FullDisk, ReserveThenWaitingThenNormalAgain) {
   start();
   append(100);
   ASSERT_TRUE(is_durable(milliseconds(2000)));
-  EXPECT_FALSE(disk_->is_nearly_full());
+  EXPECT_FALSE(under_test->is_nearly_full());
 
   fill_up(0);
   append(100);
-  ASSERT_TRUE(comes_true([this] { return disk_->is_nearly_full(); }, milliseconds(2000)));
+  ASSERT_TRUE(comes_true([this] { return under_test->is_nearly_full(); }, milliseconds(2000)));
 
   // Cancels and completions: far more than a disk without reserve could take.
   std::uint64_t in_reserve = 0;
@@ -128,20 +129,20 @@ TEST_F(FullDisk, ReserveThenWaitingThenNormalAgain) {
     ASSERT_TRUE(is_durable(milliseconds(2000))) << in_reserve << " bytes into the reserve";
   }
   // Until it is used up: records wait, nothing ends, nothing is acknowledged.
-  const std::uint64_t acked = disk_->durable_seq();
+  const std::uint64_t acked = under_test->durable_seq();
   for (int i = 0; i < 4000; ++i) append(1000);
   EXPECT_FALSE(is_durable(milliseconds(500)));
-  EXPECT_GE(disk_->durable_seq(), acked);
+  EXPECT_GE(under_test->durable_seq(), acked);
 
   ASSERT_EQ(::unlink(ballast().c_str()), 0);
   EXPECT_TRUE(is_durable(milliseconds(5000)));
-  EXPECT_TRUE(comes_true([this] { return !disk_->is_nearly_full(); }, milliseconds(5000)));
-  disk_.reset();
-  EXPECT_NE(reported_.find("state disk full"), std::string::npos) << reported_;
+  EXPECT_TRUE(comes_true([this] { return !under_test->is_nearly_full(); }, milliseconds(5000)));
+  under_test.reset();
+  EXPECT_NE(reported.find("state disk full"), std::string::npos) << reported;
 
-  const std::uint64_t expected = seq_;
+  const std::uint64_t expected = seq;
   start();
-  EXPECT_EQ(records_, expected);
+  EXPECT_EQ(records, expected);
 }
 
 TEST_F(FullDisk, BlobsAreRefusedNotStranded) {
@@ -152,7 +153,7 @@ TEST_F(FullDisk, BlobsAreRefusedNotStranded) {
   std::vector<BlobRef> refs;
   std::string refusal;
   for (int i = 0; i < 5000 && refusal.empty(); ++i) {
-    const Result<BlobRef> ref = disk_->blobs().put(std::to_string(i) + std::string(2000, 's'));
+    const Result<BlobRef> ref = under_test->blobs().put(std::to_string(i) + std::string(2000, 's'));
     if (!ref) {
       refusal = ref.error().message;
       break;
@@ -163,21 +164,22 @@ TEST_F(FullDisk, BlobsAreRefusedNotStranded) {
   EXPECT_EQ(refusal, "state disk full");
   EXPECT_GT(refs.size(), 100U);
   ASSERT_TRUE(is_durable(milliseconds(2000)));
-  for (const BlobRef& ref : refs) ASSERT_TRUE(disk_->blobs().read(ref).ok());
+  for (const BlobRef& ref : refs) ASSERT_TRUE(under_test->blobs().read(ref).ok());
 
   ASSERT_EQ(::unlink(ballast().c_str()), 0);
-  ASSERT_TRUE(comes_true([this] { return disk_->blobs().put("after").ok(); }, milliseconds(5000)));
+  ASSERT_TRUE(
+      comes_true([this] { return under_test->blobs().put("after").ok(); }, milliseconds(5000)));
 }
 
 TEST_F(FullDisk, StartsOnAFullDisk) {
   start();
   append(100);
   ASSERT_TRUE(is_durable(milliseconds(2000)));
-  disk_.reset();
+  under_test.reset();
   fill_up(0);
   start();  // With the reserve of the last run.
-  EXPECT_EQ(records_, 1U);
-  EXPECT_TRUE(disk_->is_nearly_full());
+  EXPECT_EQ(records, 1U);
+  EXPECT_TRUE(under_test->is_nearly_full());
   append(100);
   EXPECT_TRUE(is_durable(milliseconds(2000)));
 }
@@ -187,18 +189,18 @@ TEST_F(FullDisk, EndsWhileItWaits) {
   fill_up(0);
   for (int i = 0; i < 6000; ++i) append(1000);
   EXPECT_FALSE(is_durable(milliseconds(300)));
-  const std::uint64_t acked = disk_->durable_seq();
+  const std::uint64_t acked = under_test->durable_seq();
   const auto begun = steady_clock::now();
-  disk_.reset();
+  under_test.reset();
   EXPECT_LT(steady_clock::now() - begun, milliseconds(1000));
   ::unlink(ballast().c_str());
   start();
-  EXPECT_GE(records_, acked);
+  EXPECT_GE(records, acked);
 }
 
 TEST_F(FullDisk, NoRoomForAnyJournalIsAnError) {
   fill_up(100U << 10U);
-  Result<std::unique_ptr<Disk>> disk = Disk::open(options_);
+  Result<std::unique_ptr<Disk>> disk = Disk::open(options);
   ASSERT_TRUE(disk.ok()) << disk.error().message;
   const Result<Recovery> recovery =
       (*disk)->recover(0, [](const RecordView&) { return Result<void>(); });

@@ -56,7 +56,7 @@ std::string payload_of(std::uint64_t seq, BlobStore& blobs) {
   Result<BlobRef> ref = blobs.put(script_of(seq));
   if (!ref) {
     std::fprintf(stderr, "put: %s\n", ref.error().message.c_str());
-    std::exit(3);
+    std::_Exit(3);
   }
   payload.append(reinterpret_cast<const char*>(&ref->pack), sizeof(ref->pack));
   payload.append(reinterpret_cast<const char*>(&ref->offset), sizeof(ref->offset));
@@ -88,7 +88,7 @@ std::unique_ptr<Disk> open_disk(const char* directory) {
   Result<std::unique_ptr<Disk>> disk = Disk::open(options_for(directory));
   if (disk) return std::move(*disk);
   std::fprintf(stderr, "open: %s\n", disk.error().message.c_str());
-  std::exit(2);
+  std::_Exit(2);
 }
 
 Recovery recover(Disk& disk) {
@@ -99,7 +99,7 @@ Recovery recover(Disk& disk) {
   });
   if (recovery) return *recovery;
   std::fprintf(stderr, "recover: %s\n", recovery.error().message.c_str());
-  std::exit(1);
+  std::_Exit(1);
 }
 
 int write_records(const char* directory, const char* acked_path, std::uint64_t count) {

@@ -12,25 +12,25 @@ import tempfile
 import time
 
 CALLS = ["pwrite64", "fdatasync", "fsync", "fallocate", "rename", "ftruncate", "unlink"]
-RECORDS = 90
+RECORDS = 60
 SKIPPED = 77
 
 
 class Run:
-    """A fresh state directory with some records in it, and one run of the writer under strace."""
+    """A state directory with some records in it, and one run of the writer under strace."""
 
     def __init__(self, writer, scratch):
         self.writer = writer
+        self.base = os.path.join(scratch, "base")
         self.state = os.path.join(scratch, "state")
         self.acked = os.path.join(scratch, "acked")
         self.log = os.path.join(scratch, "strace")
+        if not os.path.exists(self.base):
+            subprocess.run([writer, "write", self.base, self.acked, "12"], check=True)
+            shutil.copyfile(self.acked, self.base + ".acked")
         shutil.rmtree(self.state, ignore_errors=True)
-        if os.path.exists(self.acked):
-            os.unlink(self.acked)
-
-    def write(self, count):
-        return subprocess.run([self.writer, "write", self.state, self.acked, str(count)],
-                              capture_output=True, text=True)
+        shutil.copytree(self.base, self.state)
+        shutil.copyfile(self.base + ".acked", self.acked)
 
     def write_under(self, injection, traced):
         command = ["strace", "-f", "-qq", "-ttt", "-o", self.log, "-e", "trace=" + traced,
@@ -55,9 +55,6 @@ def kill_everywhere(writer, scratch):
     for call in CALLS:
         for number in range(1, 200):
             run = Run(writer, scratch)
-            first = run.write(12)
-            if first.returncode != 0:
-                return f"the writer fails without any fault: {first.stderr}"
             result = run.write_under(f"{call}:signal=SIGKILL:when={number}", call)
             is_good, words = run.check()
             if not is_good:
@@ -68,7 +65,7 @@ def kill_everywhere(writer, scratch):
         else:
             return f"{call}: no end"
     print(f"{points} kills, nothing acknowledged was lost")
-    return None if points > 100 else f"only {points} kills: the faults did not arrive"
+    return None if points > 80 else f"only {points} kills: the faults did not arrive"
 
 
 CALL = re.compile(r"^\d+ +([0-9.]+) +(fdatasync|fsync)\((\d+)\) += +(.*)$")
@@ -104,9 +101,8 @@ def fail_syncs(writer, scratch):
     for call in ("fdatasync", "fsync"):
         for number in range(1, 100):
             is_past_the_end = False
-            for persistence in ("", "+"):
+            for persistence in ("", "+") if number % 5 == 1 else ("",):
                 run = Run(writer, scratch)
-                run.write(12)
                 what = f"{call} number {number}{persistence} fails"
                 result = run.write_under(f"{call}:error=EIO:when={number}{persistence}",
                                          "fdatasync,fsync")
@@ -121,7 +117,6 @@ def fail_syncs(writer, scratch):
             if is_past_the_end:
                 break
     run = Run(writer, scratch)
-    run.write(12)
     acked = run.acked_seq()
     run.write_under("fdatasync:error=EIO:when=1+", "fdatasync,fsync")
     if run.acked_seq() != acked:

@@ -15,39 +15,39 @@ class DiskRecovery : public testing::Test {
  protected:
   DiskRecovery() {
     std::filesystem::create_directories(journal());
-    options_.directory = scratch_.path();
-    options_.segment_bytes = 1U << 20U;
-    options_.free_bytes_min = 0;
-    options_.blobs.pack_bytes = 2U << 20U;
-    options_.blobs.room_bytes = 1U << 20U;
-    options_.report = [this](const std::string& line) { reported_ += line + "\n"; };
-    header_.cluster[3] = 9;
+    options.directory = scratch.path();
+    options.segment_bytes = 1U << 20U;
+    options.free_bytes_min = 0;
+    options.blobs.pack_bytes = 2U << 20U;
+    options.blobs.room_bytes = 1U << 20U;
+    options.report = [this](const std::string& line) { reported += line + "\n"; };
+    header.cluster[3] = 9;
   }
 
-  std::string journal() const { return scratch_.path() + "/journal"; }
+  std::string journal() const { return scratch.path() + "/journal"; }
   std::string path_of(std::uint64_t first) const {
     return journal() + "/" + segment_file_name(first);
   }
 
   // Records [first, end) in batches of `batch`.
   std::string segment(std::uint64_t first, std::uint64_t end, std::uint64_t batch = 1) {
-    header_.seq_first = first;
-    header_.salt += 17;
-    header_.previous_crc = chain_.previous_crc;
+    header.seq_first = first;
+    header.salt += 17;
+    header.previous_crc = chain.previous_crc;
     std::string bytes;
-    append_segment_header(bytes, header_);
-    chain_ = header_.chain();
-    offsets_.clear();
+    append_segment_header(bytes, header);
+    chain = header.chain();
+    offsets.clear();
     for (std::uint64_t seq = first; seq < end; ++seq) {
-      offsets_.push_back(bytes.size());
+      offsets.push_back(bytes.size());
       const std::uint64_t durable = first + (seq - first) / batch * batch - 1;
-      append_record(bytes, {seq, 4, durable, 1, 1}, payload_of(seq), chain_);
+      append_record(bytes, {seq, 4, durable, 1, 1}, payload_of(seq), chain);
     }
     return bytes;
   }
 
   Result<Recovery> recover(std::uint64_t seq_after = 0) {
-    Result<std::unique_ptr<Disk>> disk = Disk::open(options_);
+    Result<std::unique_ptr<Disk>> disk = Disk::open(options);
     if (!disk) return disk.error();
     std::uint64_t seq = seq_after;
     return (*disk)->recover(seq_after, [&seq](const RecordView& record) {
@@ -67,12 +67,12 @@ class DiskRecovery : public testing::Test {
     }
   }
 
-  const Scratch scratch_;
-  DiskOptions options_;
-  std::string reported_;
-  SegmentHeader header_;
-  RecordChain chain_;
-  std::vector<std::size_t> offsets_;
+  const Scratch scratch;
+  DiskOptions options;
+  std::string reported;
+  SegmentHeader header;
+  RecordChain chain;
+  std::vector<std::size_t> offsets;
 };
 
 TEST_F(DiskRecovery, SeveralSegments) {
@@ -92,18 +92,18 @@ TEST_F(DiskRecovery, SeveralSegments) {
 
 TEST_F(DiskRecovery, EveryTornTailIsCutAndTold) {
   const std::string whole = segment(1, 6, 2);  // Batches 1-2, 3-4, 5.
-  for (std::size_t cut = offsets_[4] + 1; cut < whole.size(); ++cut) {
+  for (std::size_t cut = offsets[4] + 1; cut < whole.size(); ++cut) {
     std::filesystem::remove_all(journal());
     std::filesystem::create_directories(journal());
     write_file(path_of(1), whole.substr(0, cut) + std::string(500, '\0'));
-    reported_.clear();
+    reported.clear();
     const Result<Recovery> recovery = recover();
     ASSERT_TRUE(recovery.ok()) << recovery.error().message;
     ASSERT_EQ(recovery->seq_last, 4U);
-    ASSERT_NE(recovery->torn.find("offset " + std::to_string(offsets_[4]) + ", after record 4"),
+    ASSERT_NE(recovery->torn.find("offset " + std::to_string(offsets[4]) + ", after record 4"),
               std::string::npos)
         << recovery->torn;
-    ASSERT_NE(reported_.find(recovery->torn), std::string::npos);
+    ASSERT_NE(reported.find(recovery->torn), std::string::npos);
     const Result<Recovery> again = recover();
     ASSERT_TRUE(again.ok()) << again.error().message;
     ASSERT_EQ(again->seq_last, 4U);
@@ -116,7 +116,7 @@ TEST_F(DiskRecovery, LastBatchIsWrittenAgainToANewSegment) {
   const std::string whole = segment(1, 8, 3);  // Batches 1-3, 4-6, 7.
   write_file(path_of(1), whole);
   ASSERT_TRUE(recover().ok());
-  EXPECT_EQ(bytes_of_file(path_of(1)), whole.substr(0, offsets_[6]));
+  EXPECT_EQ(bytes_of_file(path_of(1)), whole.substr(0, offsets[6]));
   const std::string copy = bytes_of_file(path_of(7));
   Result<SegmentReader> reader = SegmentReader::open(copy);
   ASSERT_TRUE(reader.ok());
@@ -153,16 +153,16 @@ TEST_F(DiskRecovery, RestartsWithoutRecordsDoNotPileUpFiles) {
 
 TEST_F(DiskRecovery, DamageInTheMiddleIsRefusedAndNothingChanges) {
   std::string bytes = segment(1, 20);
-  bytes[offsets_[6] + 50] ^= 1;
+  bytes[offsets[6] + 50] ^= 1;
   write_file(path_of(1), bytes);
-  expect_refused({path_of(1), "offset " + std::to_string(offsets_[6]), "record 7",
-                  "record 8 at offset " + std::to_string(offsets_[7])});
+  expect_refused({path_of(1), "offset " + std::to_string(offsets[6]), "record 7",
+                  "record 8 at offset " + std::to_string(offsets[7])});
   EXPECT_EQ(bytes_of_file(path_of(1)), bytes);
 }
 
 TEST_F(DiskRecovery, DamageInASealedSegmentIsRefused) {
   std::string bytes = segment(1, 11);
-  const std::size_t offset = offsets_[9];
+  const std::size_t offset = offsets[9];
   bytes[offset] ^= 1;  // Its last record: only the next segment proves that it was there.
   write_file(path_of(1), bytes);
   write_file(path_of(11), segment(11, 12));
@@ -191,7 +191,7 @@ TEST_F(DiskRecovery, MissingStartIsRefused) {
 
 TEST_F(DiskRecovery, ForeignSegmentIsRefused) {
   write_file(path_of(1), segment(1, 11));
-  chain_.previous_crc ^= 1;
+  chain.previous_crc ^= 1;
   write_file(path_of(11), segment(11, 21));
   expect_refused({path_of(11), "does not follow"});
 }
@@ -203,7 +203,7 @@ TEST_F(DiskRecovery, RenamedSegmentIsRefused) {
 
 TEST_F(DiskRecovery, SegmentOfAnotherClusterIsRefused) {
   write_file(path_of(1), segment(1, 11));
-  header_.cluster[0] = 1;
+  header.cluster[0] = 1;
   write_file(path_of(11), segment(11, 21));
   expect_refused({path_of(11), "belongs to cluster"});
 }
@@ -218,7 +218,7 @@ TEST_F(DiskRecovery, SnapshotWithoutAJournalIsRefused) {
 }
 
 TEST_F(DiskRecovery, NewerReleaseIsNamed) {
-  header_.version = kJournalVersion + 1;
+  header.version = kJournalVersion + 1;
   write_file(path_of(1), segment(1, 11));
   const Result<Recovery> recovery = recover();
   ASSERT_FALSE(recovery.ok());
