@@ -184,7 +184,7 @@ std::string jobs_table(std::span<const JobRow> rows, const Terminal& terminal, W
                {"LIMIT", Align::kRight, 0, 4},
                {"NODES", Align::kRight, 0, 3},
                {"GPUS", Align::kRight, 0, 1},
-               {"WHERE/WHY", Align::kLeft, 10}});
+               {"WHERE/WHY", Align::kLeft, 16}});
   for (const JobRow& row : rows) {
     table.add({job_text(row), row.name, row.user, row.queue,
                Cell(std::string(name_of(row.state)), colour_of(row)), run_time_text(row, now),

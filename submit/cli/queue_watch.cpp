@@ -67,13 +67,14 @@ class Screen {
     const std::lock_guard lock(mutex_);
     if (first || reply.reset) jobs_.clear();
     for (auto& [job, rows] : by_job(reply.rows)) jobs_[job] = rows;
+    begun_ = true;
   }
 
  private:
   void run() {
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-      draw();
+      if (begun_) draw();
       woken_.wait_for(lock, std::chrono::microseconds(kDrawEvery.us), [this] { return stopping_; });
     }
   }
@@ -102,6 +103,7 @@ class Screen {
   std::condition_variable woken_;
   std::map<JobId, std::vector<JobRow>> jobs_;
   std::string drawn_;
+  bool begun_ = false;
   bool stopping_ = false;
   std::thread drawer_;  // Last: it uses the others.
 };
