@@ -120,6 +120,10 @@ class ServerSocket {
   // kLinkPayloadBytesMax. Never blocks.
   Result<void> send(const PeerId& peer, std::string_view payload);
 
+  // Bytes that wait here for a peer, beyond what libzmq has taken. Who may send much asks first, and
+  // holds work back while it is not small.
+  std::size_t outbox_bytes(const PeerId& peer) const;
+
   int fd() const;
   bool has_input();
   bool wants_tick() const;  // Parts wait for a slow peer.

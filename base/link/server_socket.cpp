@@ -346,6 +346,11 @@ Result<void> ServerSocket::send(const PeerId& peer, std::string_view payload) {
   return {};
 }
 
+std::size_t ServerSocket::outbox_bytes(const PeerId& peer) const {
+  const auto found = impl_->peers.find(peer);
+  return found == impl_->peers.end() ? 0 : found->second.outbox_bytes;
+}
+
 int ServerSocket::fd() const { return impl_->fds.fd(); }
 
 bool ServerSocket::has_input() {

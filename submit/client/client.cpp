@@ -22,6 +22,7 @@ namespace {
 constexpr std::int64_t kBackoffMinMs = 50;
 constexpr std::int64_t kBackoffMaxMs = 2000;
 constexpr std::int64_t kNoticeEveryMs = 60000;
+constexpr std::int64_t kAnswerMs = 60000;  // For an answer when no retries are wanted.
 constexpr std::int64_t kNever = INT64_MAX;
 
 std::int64_t clock_ms() {
@@ -136,7 +137,7 @@ Result<std::uint64_t> Client::Impl::add(Verb verb, std::string_view body, const 
   one.request.body = body;
   if (is_mutating(verb)) one.request.request_id = call.request_id.value_or(new_request_id());
   one.timeout = call.timeout.value_or(options.timeout);
-  one.deadline_ms = clock_ms() + one.timeout.ms();
+  one.deadline_ms = clock_ms() + (one.timeout.us > 0 ? one.timeout.ms() : kAnswerMs);
   return number;
 }
 
@@ -205,7 +206,8 @@ void Client::Impl::expire(std::int64_t now_ms) {
   for (auto& [number, one] : outstanding) {
     if (one.is_done() || now_ms < one.deadline_ms) continue;
     std::string why = one.problem.empty() ? "no answer" : one.problem;
-    why += " (gave up after " + std::to_string(one.timeout.ms() / 1000) + " s";
+    why += " (gave up after " +
+           std::to_string((one.timeout.us > 0 ? one.timeout.ms() : kAnswerMs) / 1000) + " s";
     if (one.request.request_id) why += "; request id " + to_text(*one.request.request_id);
     finish_with(one, ErrorCode::kUnavailable, why + ")");
   }

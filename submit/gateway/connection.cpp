@@ -47,6 +47,11 @@ std::string Connection::next_waiting() {
   return message;
 }
 
+void Connection::put_back(std::string message) {
+  waiting_bytes_ += message.size();
+  waiting_.push_front(std::move(message));
+}
+
 void Connection::queue(std::string_view message) {
   if (out_at_ == out_.size() || out_at_ > kCompactBytes) {
     out_.erase(0, out_at_);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <deque>
-#include <set>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,9 +40,11 @@ class Connection {
   // Messages read and not forwarded yet.
   bool has_waiting() const { return !waiting_.empty(); }
   std::string next_waiting();
+  void put_back(std::string message);  // It is the next again.
 
-  std::set<std::uint64_t> outstanding;  // Request numbers without their last answer.
-  std::uint32_t events = 0;             // What epoll watches for.
+  // Request numbers without their last answer, and whether that may be long.
+  std::map<std::uint64_t, bool> outstanding;
+  std::uint32_t events = 0;  // What epoll watches for.
   bool closes_when_sent = false;
   bool is_dirty = false;  // In the list of those to write to.
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -33,6 +34,7 @@ constexpr std::uint32_t kAwayRetryMs = 500;
 constexpr std::uint32_t kLostRetryMs = 200;
 constexpr std::uint32_t kFullRetryMs = 100;
 constexpr std::int64_t kSweepMs = 1000;
+constexpr std::size_t kMuchUnread = 1U << 20U;  // Answers first, then the next request.
 constexpr int kTickMs = 100;
 constexpr int kBusyTickMs = 5;
 
@@ -50,6 +52,18 @@ std::string refusal(std::uint64_t number, const Error& error, std::uint32_t retr
   response.error = error.message;
   response.retry_after_ms = retry_after_ms;
   return encode(response);
+}
+
+struct User {
+  std::size_t connections = 0;
+  std::size_t lists = 0;           // Under way.
+  std::set<std::uint64_t> queued;  // Connections whose next request waits for one of those to end.
+};
+
+// Verbs whose answer may be megabytes: few at a time per user, so that one user's do not fill the
+// link.
+bool is_list(Verb verb) {
+  return verb == Verb::kJobs || verb == Verb::kNodes || verb == Verb::kAccounting;
 }
 
 }  // namespace
@@ -70,8 +84,8 @@ struct Gateway::Impl {
   std::unique_ptr<ClientSocket> controller;
   int epoll = -1;
   std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections;
-  std::unordered_map<std::uint32_t, std::size_t> users;  // Connections by uid.
-  std::vector<std::uint64_t> dirty;                      // Connections with something new to send.
+  std::unordered_map<std::uint32_t, User> users;
+  std::vector<std::uint64_t> dirty;  // Connections with something new to send.
   RateLimiter mutating;
   RateLimiter reading;
   GatewayCounts counts;
@@ -88,9 +102,14 @@ struct Gateway::Impl {
   void admit(Accepted accepted);
   std::string why_not(const Credentials& who) const;
   void serve(Connection& client, std::uint32_t events);
+  bool read(Connection& client);
   void forward_waiting(Connection& client);
-  void forward(Connection& client, std::string message);
-  std::uint32_t over_rate(const Connection& client, const RequestHead& head);
+  bool forward(Connection& client, std::string message);
+  void settle(Connection& client, std::uint64_t number);
+  Result<void> check_request(const Connection& client, const RequestHead& head,
+                             std::uint32_t& retry_ms);
+  Result<void> send(const Connection& client, std::string message);
+  void mark_dirty(std::uint64_t id);
   void refuse(Connection& client, std::uint64_t number, const Error& error, std::uint32_t retry_ms);
   void answer(Connection& client, std::string_view response);
   void follow_link();
@@ -139,9 +158,9 @@ std::string Gateway::Impl::why_not(const Credentials& who) const {
   if (connections.size() >= options.limits.connections_max) return "the gateway is full";
   const auto user = users.find(who.uid.value);
   const bool is_full =
-      user != users.end() && user->second >= options.limits.connections_per_uid_max;
+      user != users.end() && user->second.connections >= options.limits.connections_per_uid_max;
   if (!is_full) return {};
-  return "you have " + std::to_string(user->second) +
+  return "you have " + std::to_string(user->second.connections) +
          " connections to this gateway already, the most one user may have";
 }
 
@@ -166,7 +185,7 @@ void Gateway::Impl::admit(Accepted accepted) {
     client->write_some(now_ms);
     return;
   }
-  ++users[who.uid.value];
+  ++users[who.uid.value].connections;
   client->events = EPOLLIN;
   watch(client->fd(), id, client->events, EPOLL_CTL_ADD);
   connections.emplace(id, std::move(client));
@@ -189,76 +208,97 @@ void Gateway::Impl::drop(std::uint64_t id, std::string_view why) {
     // When the controller is away it has nothing to drop.
     static_cast<void>(controller->send(encode(gone)).ok());
   }
+  while (!client.outstanding.empty()) settle(client, client.outstanding.begin()->first);
   const auto user = users.find(client.who().uid.value);
-  if (user != users.end() && --user->second == 0) users.erase(user);
+  if (user != users.end() && --user->second.connections == 0) users.erase(user);
   connections.erase(found);
 }
 
 void Gateway::Impl::serve(Connection& client, std::uint32_t events) {
-  const std::uint64_t id = client.id();
-  if ((events & EPOLLOUT) != 0 && !client.write_some(now_ms)) return drop(id, "");
-  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
-    const auto read = client.read_some();
-    if (!read && read.error().code == ErrorCode::kUnavailable) return drop(id, "");
-    if (!read) {
-      client.queue(refusal(0, read.error()));
-      client.write_some(now_ms);
-      return drop(id, read.error().message);
-    }
-    if (client.bytes_in() > kFrameDataMax &&
-        bytes_of(client.who().uid, true) > options.limits.bytes_in_per_uid_max) {
-      const Error error = fail(ErrorCode::kLimit, "you are sending too much at once");
-      client.queue(refusal(0, error, kAwayRetryMs));
-      client.write_some(now_ms);
-      return drop(id, error.message);
-    }
-  }
+  if ((events & EPOLLOUT) != 0 && !client.write_some(now_ms)) return drop(client.id(), "");
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && !read(client)) return;
   forward_waiting(client);
   set_events(client);
 }
 
+// False: the connection has ended.
+bool Gateway::Impl::read(Connection& client) {
+  auto result = client.read_some();
+  std::uint32_t retry_ms = 0;
+  if (result && client.bytes_in() > kFrameDataMax &&
+      bytes_of(client.who().uid, true) > options.limits.bytes_in_per_uid_max) {
+    result = fail(ErrorCode::kLimit, "you are sending too much at once");
+    retry_ms = kAwayRetryMs;
+  }
+  if (result) return true;
+  const bool has_left = result.error().code == ErrorCode::kUnavailable;
+  if (!has_left) {
+    client.queue(refusal(0, result.error(), retry_ms));
+    client.write_some(now_ms);
+  }
+  drop(client.id(), has_left ? "" : result.error().message);
+  return false;
+}
+
 void Gateway::Impl::forward_waiting(Connection& client) {
-  while (client.has_waiting() && !client.closes_when_sent &&
+  while (client.has_waiting() && !client.closes_when_sent && client.bytes_out() < kMuchUnread &&
          client.outstanding.size() < options.limits.outstanding_per_connection_max) {
-    forward(client, client.next_waiting());
+    if (!forward(client, client.next_waiting())) return;
   }
 }
 
-std::uint32_t Gateway::Impl::over_rate(const Connection& client, const RequestHead& head) {
-  RateLimiter& limiter = is_mutating(head.verb) ? mutating : reading;
-  return limiter.take(client.who().uid, head.cost, now_ms);
-}
-
-void Gateway::Impl::refuse(Connection& client, std::uint64_t number, const Error& error,
-                           std::uint32_t retry_ms) {
-  answer(client, refusal(number, error, retry_ms));
-}
-
-void Gateway::Impl::forward(Connection& client, std::string message) {
+// False: not now. The message is the connection's next again.
+bool Gateway::Impl::forward(Connection& client, std::string message) {
   const auto head = peek_request(message);
   if (!head) {
     ++counts.dropped;
     refuse(client, 0, head.error(), 0);
     client.closes_when_sent = true;
-    return;
+    return true;
   }
-  if (client.outstanding.count(head->number) != 0) {
-    return refuse(client, head->number,
-                  fail(ErrorCode::kInvalid, "a request of that number is under way"), 0);
+  User& user = users[client.who().uid.value];
+  const bool list = is_list(head->verb);
+  if (list && user.lists >= options.limits.lists_per_uid_max) {
+    client.put_back(std::move(message));
+    user.queued.insert(client.id());
+    return false;
+  }
+  std::uint32_t retry_ms = 0;
+  if (auto refused = check_request(client, *head, retry_ms); !refused) {
+    refuse(client, head->number, refused.error(), retry_ms);
+    return true;
+  }
+  if (auto sent = send(client, std::move(message)); !sent) {
+    refuse(client, head->number, sent.error(),
+           sent.error().code == ErrorCode::kUnavailable ? kFullRetryMs : 0);
+    return true;
+  }
+  ++counts.requests;
+  client.outstanding.emplace(head->number, list);
+  if (list) ++user.lists;
+  return true;
+}
+
+Result<void> Gateway::Impl::check_request(const Connection& client, const RequestHead& head,
+                                          std::uint32_t& retry_ms) {
+  if (client.outstanding.count(head.number) != 0) {
+    return fail(ErrorCode::kInvalid, "a request of that number is under way");
   }
   if (!controller->connected()) {
     ++counts.away;
-    std::string why = "the controller at " + options.controller + " is away";
-    if (const std::string problem = controller->last_problem(); !problem.empty()) {
-      why += " (" + problem + ")";
-    }
-    return refuse(client, head->number, fail(ErrorCode::kUnavailable, why), kAwayRetryMs);
+    retry_ms = kAwayRetryMs;
+    const std::string problem = controller->last_problem();
+    return fail(ErrorCode::kUnavailable, "the controller at " + options.controller + " is away" +
+                                             (problem.empty() ? "" : " (" + problem + ")"));
   }
-  if (const std::uint32_t wait_ms = over_rate(client, *head); wait_ms != 0) {
-    ++counts.limited;
-    return refuse(client, head->number,
-                  fail(ErrorCode::kLimit, "too many requests from you; slower, please"), wait_ms);
-  }
+  RateLimiter& limiter = is_mutating(head.verb) ? mutating : reading;
+  retry_ms = limiter.take(client.who().uid, head.cost, now_ms);
+  if (retry_ms == 0) return {};
+  ++counts.limited;
+  return fail(ErrorCode::kLimit, "too many requests from you; slower, please");
+}
+
+Result<void> Gateway::Impl::send(const Connection& client, std::string message) {
   StampedRequest stamped;
   stamped.connection = client.id();
   stamped.uid = client.who().uid;
@@ -267,22 +307,42 @@ void Gateway::Impl::forward(Connection& client, std::string message) {
   stamped.request = std::move(message);
   const std::string payload = encode(stamped);
   if (payload.size() > kLinkPayloadBytesMax) {
-    return refuse(client, head->number, fail(ErrorCode::kLimit, "the request is too large"), 0);
+    return fail(ErrorCode::kLimit, "the request is too large");
   }
-  if (auto sent = controller->send(payload); !sent) {
-    ++counts.away;
-    return refuse(client, head->number, fail(ErrorCode::kUnavailable, "the controller is busy"),
-                  kFullRetryMs);
-  }
-  ++counts.requests;
-  client.outstanding.insert(head->number);
+  if (controller->send(payload)) return {};
+  ++counts.away;
+  return fail(ErrorCode::kUnavailable, "the controller is busy");
+}
+
+// The request has had its last answer.
+void Gateway::Impl::settle(Connection& client, std::uint64_t number) {
+  const auto found = client.outstanding.find(number);
+  if (found == client.outstanding.end()) return;
+  const bool list = found->second;
+  client.outstanding.erase(found);
+  const auto user = users.find(client.who().uid.value);
+  if (!list || user == users.end()) return;
+  --user->second.lists;
+  std::set<std::uint64_t> queued;
+  queued.swap(user->second.queued);
+  for (const std::uint64_t id : queued) mark_dirty(id);
+}
+
+void Gateway::Impl::mark_dirty(std::uint64_t id) {
+  const auto found = connections.find(id);
+  if (found == connections.end() || found->second->is_dirty) return;
+  found->second->is_dirty = true;
+  dirty.push_back(id);
+}
+
+void Gateway::Impl::refuse(Connection& client, std::uint64_t number, const Error& error,
+                           std::uint32_t retry_ms) {
+  answer(client, refusal(number, error, retry_ms));
 }
 
 void Gateway::Impl::answer(Connection& client, std::string_view response) {
   client.queue(response);
-  if (client.is_dirty) return;
-  client.is_dirty = true;
-  dirty.push_back(client.id());
+  mark_dirty(client.id());
 }
 
 void Gateway::Impl::set_events(Connection& client) const {
@@ -344,10 +404,11 @@ void Gateway::Impl::follow_link() {
 void Gateway::Impl::fail_outstanding() {
   const Error lost = fail(ErrorCode::kUnavailable, "the connection to the controller was lost");
   for (auto& [id, client] : connections) {
-    for (const std::uint64_t number : client->outstanding) {
+    while (!client->outstanding.empty()) {
+      const std::uint64_t number = client->outstanding.begin()->first;
       refuse(*client, number, lost, kLostRetryMs);
+      settle(*client, number);
     }
-    client->outstanding.clear();
   }
 }
 
@@ -375,7 +436,7 @@ void Gateway::Impl::take(const std::string& bytes) {
       return;
     }
     if (client.outstanding.count(head->number) == 0) return;  // Answered as lost already.
-    if (!head->more) client.outstanding.erase(head->number);
+    if (!head->more) settle(client, head->number);
     answer(client, stamped->response);
   }
   if (!stamped->close) return;

@@ -19,6 +19,7 @@ struct GatewayLimits {
   std::size_t connections_max = 8192;
   std::size_t connections_per_uid_max = 512;
   std::size_t outstanding_per_connection_max = 256;  // Then it is not read from.
+  std::size_t lists_per_uid_max = 16;                // Requests for long answers under way.
   std::size_t bytes_in_per_uid_max = 96U << 20U;     // Of requests that are not forwarded yet.
   std::size_t bytes_out_per_uid_max = 192U << 20U;   // Of answers that are not read yet.
   std::size_t bytes_out_per_connection_max = 64U << 20U;
