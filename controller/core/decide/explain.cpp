@@ -147,7 +147,7 @@ std::string nodes_text(std::uint32_t count) {
   return std::to_string(count) + (count == 1 ? " node" : " nodes");
 }
 
-// "waits for 4 free GPUs on 2 nodes: of 3 nodes in queue gpu 1 fits; 2 lack: 4 free GPUs"
+// "needs 2 nodes; of 3 nodes in queue gpu, 1 fits now; 2 fail: 4 free GPUs; …"
 std::string sentence_of(const Explanation& why, const std::string& queue, Instant now) {
   std::string text = why.reason == WaitReason::kNeverPossible
                          ? "can no longer run: needs " + nodes_text(why.nodes_needed)
@@ -155,8 +155,8 @@ std::string sentence_of(const Explanation& why, const std::string& queue, Instan
   text += "; of " + nodes_text(why.nodes_total) + " in queue " + queue + ", " +
           std::to_string(why.nodes_fit) + (why.nodes_fit == 1 ? " fits now" : " fit now");
   for (const Blocker& blocker : why.blockers) {
-    text += "; " + std::to_string(blocker.nodes_failing) + (blocker.nodes_failing == 1 ? " fails \"" : " fail \"") +
-            blocker.constraint + "\"";
+    text += "; " + std::to_string(blocker.nodes_failing) + (blocker.nodes_failing == 1 ? " fails: " : " fail: ") +
+            blocker.constraint;
   }
   if (why.frees_last) {
     text += "; the end of job " + std::to_string(why.frees_last->job.value) + " lets it start, in " +

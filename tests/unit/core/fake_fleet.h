@@ -34,15 +34,19 @@ struct FakeWorker {
   void end(const AttemptKey& key, CauseKind kind, std::int32_t status = 0, Retry retry = Retry::kNo) {
     const auto found = attempts.find(key);
     if (found == attempts.end() || found->second.phase == AttemptPhase::kEnded) return;
-    AttemptReport& report = found->second;
     ExitRecord record;
-    record.launched = report.phase == AttemptPhase::kRunning;
+    record.launched = found->second.phase == AttemptPhase::kRunning;
     record.cause.kind = kind;
     record.cause.exit_status = status;
     record.cause.retry = retry;
-    report.phase = AttemptPhase::kEnded;
-    report.record = record;
-    say(report);
+    end_with(key, record);
+  }
+  void end_with(const AttemptKey& key, const ExitRecord& record) {
+    const auto found = attempts.find(key);
+    if (found == attempts.end() || found->second.phase == AttemptPhase::kEnded) return;
+    found->second.phase = AttemptPhase::kEnded;
+    found->second.record = record;
+    say(found->second);
   }
 
   void take(const SendPrepare& order, Epoch epoch) {
