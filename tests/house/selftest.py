@@ -44,6 +44,8 @@ GOOD = {
     "muster_test(unit_types unit thing_test.cpp uses base_types)\n",
     "tests/unit/types/thing_test.cpp": '// Tests.\n#include "base/types/thing.h"\n'
     "TEST(A, B) { thing(1); }\n",
+    "tests/system/a/CMakeLists.txt": "# A.\nfile(GLOB a ${CMAKE_CURRENT_SOURCE_DIR}/test_*.py)\n",
+    "tests/system/a/test_found.py": "# Found by its pattern.\n",
     "sql/README.md": "SQL.\n",
     "sql/one.sql": "-- One.\nselect 1;\n",
 }

@@ -1,4 +1,5 @@
 """Every file says what it is, is used by something, and every test is registered."""
+import fnmatch
 import os
 import re
 
@@ -82,6 +83,9 @@ def unnamed_scripts(tree):
         wanted = re.compile(
             rf"\b{re.escape(name)}\b|\b(?:import|from)\s+[\w., ]*\b{re.escape(stem)}\b"
         )
+        listing = os.path.dirname(path) + "/CMakeLists.txt"
+        if tree.exists(listing) and names_test(tree, listing, path):
+            continue
         if not any(other != path and wanted.search(tree.text(other)) for other in tree.files):
             found.append(
                 Violation(path, 0, "nothing names it: register it, mention it or remove it")
@@ -103,7 +107,7 @@ def check_registered(tree):
             found.append(Violation(path, 0, "no CMakeLists.txt names it, so it never runs"))
     for path in tree.under("tests", ends=".py"):
         if os.path.basename(path).startswith("test_") or path.endswith("_test.py"):
-            if not any(os.path.basename(path) in tree.text(one) for one in lists):
+            if not any(names_test(tree, one, path) for one in lists):
                 found.append(Violation(path, 0, "no CMakeLists.txt names it, so it never runs"))
     for path in lists:
         kind = path.split("/")[1]
@@ -120,6 +124,17 @@ def check_registered(tree):
             if "/".join(parts[:3]) + "/CMakeLists.txt" not in lists:
                 found.append(Violation("/".join(parts[:3]), 0, "has tests but no CMakeLists.txt"))
     return sorted(set(found))
+
+
+def names_test(tree, listing, path):
+    """Whether a CMakeLists.txt names a test's file, or finds it by a pattern in its own folder."""
+    name = os.path.basename(path)
+    if name in tree.text(listing):
+        return True
+    if os.path.dirname(listing) != os.path.dirname(path):
+        return False
+    patterns = re.findall(r"\$\{CMAKE_CURRENT_SOURCE_DIR\}/([\w*]+\.py)", tree.text(listing))
+    return any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
 def check_names(tree):
