@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/types/size.h"
 #include "base/types/text.h"
 
 namespace muster {
@@ -28,8 +29,7 @@ std::size_t columns() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) return size.ws_col;
   if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
-    const unsigned long value = std::strtoul(text, nullptr, 10);
-    if (value >= 20 && value <= 10000) return value;
+    if (auto count = parse_count(text, 20, 10000); count) return *count;
   }
   return 80;
 }
