@@ -120,8 +120,8 @@ class ServerSocket {
   // kLinkPayloadBytesMax. Never blocks.
   Result<void> send(const PeerId& peer, std::string_view payload);
 
-  // Bytes that wait here for a peer, beyond what libzmq has taken. Who may send much asks first, and
-  // holds work back while it is not small.
+  // Bytes that wait here for a peer, beyond what libzmq has taken. Who may send much asks first,
+  // and holds work back while it is not small.
   std::size_t outbox_bytes(const PeerId& peer) const;
 
   int fd() const;

@@ -18,6 +18,7 @@
 
 #include "base/message/frame.h"
 #include "submit/client/exit_codes.h"
+#include "tests/support/wait.h"
 
 namespace muster {
 namespace {
@@ -115,8 +116,10 @@ TEST_F(ClientTest, WithoutAGatewayItWaitsAsLongAsToldAndExits75) {
 
 TEST_F(ClientTest, AGatewayThatComesLateIsFound) {
   std::optional<FakeGateway> gateway;
+  std::atomic<bool> waiting{false};
+  options_.on_waiting = [&](const std::string&) { waiting.store(true); };
   std::thread late([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    EXPECT_TRUE(wait_until([&] { return waiting.load(); }));
     gateway.emplace(options_.gateway, [](int fd) {
       while (const auto request = read_request(fd)) {
         Response response;

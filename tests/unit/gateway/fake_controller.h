@@ -23,6 +23,7 @@
 #include "base/message/codec.h"
 #include "base/message/request.h"
 #include "submit/gateway/gateway.h"
+#include "tests/support/wait.h"
 
 namespace muster {
 
@@ -41,14 +42,11 @@ class FakeController {
     options.endpoint = endpoint;
     options.domain = LinkRole::kGateway;
     options.key = key;
-    for (int i = 0; i < 200 && socket_ == nullptr; ++i) {
-      if (auto opened = ServerSocket::open(*authenticator_, options)) {
-        socket_ = std::move(*opened);
-      } else {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      }
-    }
-    EXPECT_NE(socket_, nullptr);
+    EXPECT_TRUE(wait_until([&] {
+      auto opened = ServerSocket::open(*authenticator_, options);
+      if (opened) socket_ = std::move(*opened);
+      return socket_ != nullptr;
+    }));
     endpoint_ = socket_->endpoint();
     thread_ = std::thread([this] { serve(); });
   }
@@ -169,12 +167,7 @@ class GatewayTest : public ::testing::Test {
 
   template <class Done>
   bool eventually(Done done, int ms = 5000) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
-    while (std::chrono::steady_clock::now() < until) {
-      if (done()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return false;
+    return wait_until(done, std::chrono::milliseconds(ms));
   }
 
   GatewayCounts counts() {

@@ -202,10 +202,9 @@ TEST_F(GatewayTest, UnansweredRequestsStopTheReadingNotTheGateway) {
   for (std::uint64_t i = 1; i <= 5000; ++i) bytes += framed(Verb::kStatus, i);
   std::thread writer([&] { write_all(fd, bytes); });
   EXPECT_TRUE(eventually([&] { return asked.load() >= 256; }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  EXPECT_EQ(asked.load(), 256U);
   Client good(quick(path_));
-  EXPECT_TRUE(good.call(Verb::kPing, "").ok());
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(good.call(Verb::kPing, "").ok());
+  EXPECT_EQ(asked.load(), 256U);
   shutdown(fd, SHUT_RDWR);
   writer.join();
   close(fd);

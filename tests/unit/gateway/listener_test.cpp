@@ -49,7 +49,7 @@ class ListenerTest : public ::testing::Test {
       const bool ok = become() && connect_to(path_);
       const char byte = ok ? 'y' : 'n';
       if (write(pipe_fds[1], &byte, 1) != 1) _exit(1);
-      sleep(30);
+      pause();
       _exit(0);
     }
     char byte = 'n';

@@ -1,6 +1,7 @@
 // Links between friends: payloads, order, identity, reconnects, back pressure.
 #include <thread>
 
+#include "tests/support/wait.h"
 #include "tests/unit/link/link_fixture.h"
 
 namespace muster {
@@ -51,11 +52,10 @@ TEST_F(LinkTest, AGonePeerIsUnroutableAndANewServerIsFoundAgain) {
   options.endpoint = endpoint;
   options.key = server_key_;
   Result<std::unique_ptr<ServerSocket>> again = fail(ErrorCode::kUnavailable, "");
-  for (int i = 0; i < 100 && !again; ++i) {
+  ASSERT_TRUE(wait_until([&] {
     again = ServerSocket::open(*authenticator_, options);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  ASSERT_TRUE(again.ok()) << again.error().message;
+    return again.ok();
+  })) << again.error().message;
   server = std::move(*again);
   ASSERT_TRUE(turn(*server, client.get(),
                    [&] { return client->connected() && client->incarnation() == 2; }));
