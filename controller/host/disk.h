@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/journal/segment.h"
@@ -101,5 +102,11 @@ class Disk {
   explicit Disk(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// Reads the journal of a state directory as recover() does, but takes no lock and changes nothing:
+// for checks offline, or beside a running controller. Without `seq_after`: from the first record
+// kept. kNotFound: there is no journal.
+Result<Recovery> read_journal(const std::string& directory, std::optional<std::uint64_t> seq_after,
+                              const Disk::Visitor& visit);
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ class JournalFiles {
   // still are not on the disk.
   Result<void> recover(std::uint64_t seq_after, const Visitor& visit, Recovery& recovery);
 
+  // Reads as recover() does, from the first record kept when `seq_after` is absent; changes
+  // nothing.
+  Result<void> read_only(std::optional<std::uint64_t> seq_after, const Visitor& visit,
+                         Recovery& recovery);
+
   // Writes and syncs whole records made with chain(). False: no space; the same bytes may be tried
   // again.
   [[nodiscard]] bool append(std::string_view records, const RecordChain& chain_after);
@@ -62,6 +68,7 @@ class JournalFiles {
   std::string path_of(std::uint64_t seq_first) const;
   std::string reserve_path() const { return directory_ + "/reserve"; }
   Result<void> list_segments();
+  Result<void> read_segments(const Visitor& visit, Tail& tail);
   Result<void> read_segment(std::size_t index, const Visitor& visit, Tail& tail);
   Result<void> check_fit(const std::string& path, const SegmentHeader& header, Tail& tail);
   Result<void> judge(std::size_t index, const SegmentReader& reader, Tail& tail);

@@ -95,8 +95,26 @@ Result<void> JournalFiles::recover(std::uint64_t seq_after, const Visitor& visit
     }
     if (recovery.cluster == Uuid{}) recovery.cluster = random_uuid();
     cluster_ = recovery.cluster;
-    return begin_after(tail);
+  } else if (Result<void> read = read_segments(visit, tail); !read) {
+    return read;
   }
+  return begin_after(tail);
+}
+
+Result<void> JournalFiles::read_only(std::optional<std::uint64_t> seq_after, const Visitor& visit,
+                                     Recovery& recovery) {
+  if (Result<void> listed = list_segments(); !listed) return listed;
+  if (segments_.empty()) {
+    return fail(ErrorCode::kNotFound, "no journal segment is in " + directory_);
+  }
+  Tail tail;
+  tail.seq_after = seq_after.value_or(segments_.front() - 1);
+  tail.recovery = &recovery;
+  return read_segments(visit, tail);
+}
+
+Result<void> JournalFiles::read_segments(const Visitor& visit, Tail& tail) {
+  const std::uint64_t seq_after = tail.seq_after;
   const auto beyond = std::upper_bound(segments_.begin(), segments_.end(), seq_after + 1);
   if (beyond == segments_.begin()) {
     return corrupt(directory_, "records " + std::to_string(seq_after + 1) + " to " +
@@ -106,13 +124,11 @@ Result<void> JournalFiles::recover(std::uint64_t seq_after, const Visitor& visit
   for (std::size_t index = first; index < segments_.size(); ++index) {
     if (Result<void> read = read_segment(index, visit, tail); !read) return read;
   }
-  recovery.seq_last = tail.chain.seq_next - 1;
-  if (recovery.seq_last < seq_after) {
-    return corrupt(directory_, "ends at record " + std::to_string(recovery.seq_last) +
-                                   ", before the snapshot's " + std::to_string(seq_after) +
-                                   ": restore it from a backup or a standby");
-  }
-  return begin_after(tail);
+  tail.recovery->seq_last = tail.chain.seq_next - 1;
+  if (tail.recovery->seq_last >= seq_after) return {};
+  return corrupt(directory_, "ends at record " + std::to_string(tail.recovery->seq_last) +
+                                 ", before the snapshot's " + std::to_string(seq_after) +
+                                 ": restore it from a backup or a standby");
 }
 
 Result<void> JournalFiles::read_segment(std::size_t index, const Visitor& visit, Tail& tail) {
@@ -229,6 +245,14 @@ Result<void> JournalFiles::begin_after(const Tail& tail) {
   const Result<StateFile> old_file = StateFile::open(old_path, O_RDWR);
   if (old_file) old_file->truncate(tail.batch_offset);
   return {};
+}
+
+Result<Recovery> read_journal(const std::string& directory, std::optional<std::uint64_t> seq_after,
+                              const Disk::Visitor& visit) {
+  Recovery recovery;
+  JournalFiles files(directory + "/journal", kSegmentBytes);
+  if (Result<void> read = files.read_only(seq_after, visit, recovery); !read) return read.error();
+  return recovery;
 }
 
 }  // namespace muster

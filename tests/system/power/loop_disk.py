@@ -12,7 +12,7 @@ NOLOGFLUSH = 2
 
 
 class LoopDisk:
-    """with LoopDisk(mebibytes) as disk: disk.path is mounted, disk.scratch is on the normal disk."""
+    """with LoopDisk(mebibytes) as disk: disk.path is mounted, disk.scratch is on a normal disk."""
 
     def __init__(self, mebibytes):
         self.mebibytes = mebibytes
@@ -39,7 +39,8 @@ class LoopDisk:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def mount(self):
-        subprocess.run(["mount", "-o", "loop", self.image, self.path], check=True, capture_output=True)
+        subprocess.run(["mount", "-o", "loop", self.image, self.path], check=True,
+                       capture_output=True)
         self.is_mounted = True
 
     def umount(self):

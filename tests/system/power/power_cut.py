@@ -52,8 +52,8 @@ def cut_once(disk, writer, seconds):
     while acked_in(acked) == before and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.005)
     time.sleep(seconds)
-    # What counts is what was acknowledged before the cut. This process lives on after it, as no process
-    # does without power, and a sync caught in the middle of the shutdown may be told a false success.
+    # What counts is what was acknowledged before the cut. This process lives on after it, as none
+    # does without power, and a sync in the middle of the shutdown may be told a false success.
     shutil.copyfile(acked, promised)
     disk.cut_power()
     stop(process)

@@ -226,6 +226,25 @@ TEST_F(DiskRecovery, NewerReleaseIsNamed) {
   EXPECT_NE(recovery.error().message.find("newer release"), std::string::npos);
 }
 
+TEST_F(DiskRecovery, ReadOnlyChangesNothing) {
+  EXPECT_EQ(read_journal(scratch.path(), {}, {}).error().code, ErrorCode::kNotFound);
+  write_file(path_of(11), segment(11, 21));
+  const std::string torn = segment(21, 25) + "torn";
+  write_file(path_of(21), torn);
+  std::uint64_t seq = 10;
+  const auto visit = [&seq](const RecordView& record) -> Result<void> {
+    EXPECT_EQ(record.header.seq, ++seq);
+    return {};
+  };
+  const Result<Recovery> recovery = read_journal(scratch.path(), {}, visit);
+  ASSERT_TRUE(recovery.ok()) << recovery.error().message;
+  EXPECT_EQ(recovery->seq_last, 24U);
+  EXPECT_EQ(recovery->records, 14U);
+  EXPECT_NE(recovery->torn, "");
+  EXPECT_EQ(bytes_of_file(path_of(21)), torn);
+  EXPECT_FALSE(read_journal(scratch.path(), 3, visit).ok());
+}
+
 TEST_F(DiskRecovery, UsedReserveIsMadeAnew) {
   write_file(path_of(1), segment(1, 4));
   write_file(journal() + "/reserve", std::string(1U << 20U, 'x'));
