@@ -1,4 +1,5 @@
-// muster-controller: owns the queue. Also the offline verbs that need its code: --check-config, --make-key,
+// muster-controller: owns the queue. Also the offline verbs that need its code: --check-config,
+// --make-key,
 // --journal-cat, --journal-verify, --audit-verify, --migrate.
 #include <poll.h>
 
@@ -31,10 +32,14 @@ struct Options {
 
 int exit_code_of(muster::ErrorCode code) {
   switch (code) {
-    case muster::ErrorCode::kCorrupt: return muster::kExitData;
-    case muster::ErrorCode::kConflict: return muster::kExitTempFail;
-    case muster::ErrorCode::kUnavailable: return muster::kExitUnavailable;
-    default: return muster::kExitConfig;
+    case muster::ErrorCode::kCorrupt:
+      return muster::kExitData;
+    case muster::ErrorCode::kConflict:
+      return muster::kExitTempFail;
+    case muster::ErrorCode::kUnavailable:
+      return muster::kExitUnavailable;
+    default:
+      return muster::kExitConfig;
   }
 }
 
@@ -46,8 +51,9 @@ int say(const muster::Error& error) {
 int check_config(const std::string& path) {
   const auto config = muster::load_config(path);
   if (!config) return say(config.error());
-  std::printf("%s: fine: %zu queues, %zu accounts, %zu gateways, %zu nodes\n", path.c_str(), config->cluster.queues.size(),
-              config->cluster.accounts.size(), config->gateways.size(), config->nodes.size());
+  std::printf("%s: fine: %zu queues, %zu accounts, %zu gateways, %zu nodes\n", path.c_str(),
+              config->cluster.queues.size(), config->cluster.accounts.size(),
+              config->gateways.size(), config->nodes.size());
   return 0;
 }
 
@@ -69,7 +75,8 @@ int migrate_database(const std::string& path) {
   const auto config = muster::load_config(path);
   if (!config) return say(config.error());
   if (config->database.empty()) {
-    return say(muster::fail(muster::ErrorCode::kInvalid, path + ": has no [database] conninfo; there is nothing to migrate"));
+    return say(muster::fail(muster::ErrorCode::kInvalid,
+                            path + ": has no [database] conninfo; there is nothing to migrate"));
   }
   const auto migrated = muster::migrate(config->database);
   if (!migrated) return say(migrated.error());
@@ -88,21 +95,24 @@ void serve(muster::Controller& controller, muster::SignalSource& signals) {
     muster::notify_watchdog();
     while (const auto signal = signals.next()) {
       if (*signal == muster::DaemonSignal::kStop) return;
-      if (const auto reopened = muster::reopen_log(); !reopened) muster::log_error("{}", reopened.error().message);
+      if (const auto reopened = muster::reopen_log(); !reopened)
+        muster::log_error("{}", reopened.error().message);
       controller.reload();
     }
   }
 }
 
 int run_daemon(const Options& options, const std::string& program_dir) {
-  if (const auto begun = muster::begin_process({"muster-controller"}); !begun) fatal(muster::kExitOs, begun.error().message);
+  if (const auto begun = muster::begin_process({"muster-controller"}); !begun)
+    fatal(muster::kExitOs, begun.error().message);
   muster::SignalSource signals;
   auto config = muster::load_config(options.config);
   if (!config) fatal(muster::kExitConfig, config.error().message);
   muster::LogOptions log;
   log.file = config->log.file;
   if (const auto level = muster::parse_log_level(config->log.level)) log.level = *level;
-  if (const auto opened = muster::open_log(log); !opened) fatal(muster::kExitConfig, opened.error().message);
+  if (const auto opened = muster::open_log(log); !opened)
+    fatal(muster::kExitConfig, opened.error().message);
   auto controller = muster::Controller::open(std::move(*config), MUSTER_VERSION, program_dir);
   if (!controller) fatal(exit_code_of(controller.error().code), controller.error().message);
   (*controller)->serve();
@@ -121,12 +131,20 @@ int main(int argc, char** argv) {
   CLI::App app{"The controller of a Muster cluster: owns the queue, decides, keeps the journal."};
   Options options;
   app.add_option("--config", options.config, "the configuration file (TOML)");
-  app.add_option("--check-config", options.check_config, "check a configuration file and exit")->type_name("FILE");
-  app.add_option("--make-key", options.make_key, "make a transport key (or load it) and print its public half")->type_name("FILE");
-  app.add_option("--journal-cat", options.journal_cat, "print the journal of a state directory as JSON lines")->type_name("DIR");
-  app.add_option("--journal-verify", options.journal_verify, "read the whole journal and replay it")->type_name("DIR");
-  app.add_option("--audit-verify", options.audit_verify, "check the hash chain of an audit file")->type_name("FILE");
-  app.add_flag("--migrate", options.migrate, "bring the database of --config to this release's schema and exit");
+  app.add_option("--check-config", options.check_config, "check a configuration file and exit")
+      ->type_name("FILE");
+  app.add_option("--make-key", options.make_key,
+                 "make a transport key (or load it) and print its public half")
+      ->type_name("FILE");
+  app.add_option("--journal-cat", options.journal_cat,
+                 "print the journal of a state directory as JSON lines")
+      ->type_name("DIR");
+  app.add_option("--journal-verify", options.journal_verify, "read the whole journal and replay it")
+      ->type_name("DIR");
+  app.add_option("--audit-verify", options.audit_verify, "check the hash chain of an audit file")
+      ->type_name("FILE");
+  app.add_flag("--migrate", options.migrate,
+               "bring the database of --config to this release's schema and exit");
   app.set_version_flag("--version", std::string("muster-controller ") + MUSTER_VERSION);
   CLI11_PARSE(app, argc, argv);
   if (!options.check_config.empty()) return check_config(options.check_config);
@@ -134,7 +152,8 @@ int main(int argc, char** argv) {
   if (!options.journal_cat.empty()) return muster::journal_cat(options.journal_cat);
   if (!options.journal_verify.empty()) return muster::journal_verify(options.journal_verify);
   if (!options.audit_verify.empty()) return verify_audit_file(options.audit_verify);
-  if (options.config.empty()) fatal(muster::kExitUsage, "give the configuration with --config FILE; --help shows the rest");
+  if (options.config.empty())
+    fatal(muster::kExitUsage, "give the configuration with --config FILE; --help shows the rest");
   if (options.migrate) return migrate_database(options.config);
   std::error_code ignored;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);

@@ -19,7 +19,8 @@ struct AccountingFilter {
   std::vector<std::string> users;
   std::vector<std::string> accounts;
   std::vector<std::string> queues;
-  std::vector<std::string> states;  // "pending", "active", "ended", or names of causes: "exited", "timed-out", …
+  std::vector<std::string>
+      states;      // "pending", "active", "ended", or names of causes: "exited", "timed-out", …
   WallTime since;  // Rows whose time from submission to end touches [since, until).
   WallTime until;
   std::uint32_t limit = 1000;  // At most kAccountingRowsMax.
@@ -37,8 +38,9 @@ struct AccountingFilter {
   }
 };
 
-// One element of one job; a pending job without any attempt has one row in all. Sums are over all attempts, place and
-// cause are those of the last one. Usage and cost of what still runs is an estimate up to now.
+// One element of one job; a pending job without any attempt has one row in all. Sums are over all
+// attempts, place and cause are those of the last one. Usage and cost of what still runs is an
+// estimate up to now.
 struct AccountingRow {
   JobId job;
   Element element;

@@ -1,6 +1,6 @@
-// Bytes from and to any type with `fields` (base/types/fields.h): a map from field number to value. Unknown numbers
-// are skipped, absent ones keep their default; a wrong type or an unknown enumerator is an error that names the
-// field. Doubles do not travel.
+// Bytes from and to any type with `fields` (base/types/fields.h): a map from field number to value.
+// Unknown numbers are skipped, absent ones keep their default; a wrong type or an unknown
+// enumerator is an error that names the field. Doubles do not travel.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,8 @@ struct IsBytes : std::false_type {};
 template <std::size_t N>
 struct IsBytes<Bytes<N>> : std::true_type {};
 template <class T>
-concept IsTime = std::is_same_v<T, Instant> || std::is_same_v<T, Duration> || std::is_same_v<T, WallTime>;
+concept IsTime =
+    std::is_same_v<T, Instant> || std::is_same_v<T, Duration> || std::is_same_v<T, WallTime>;
 
 template <class T>
 void write(Packer& packer, const T& value);
@@ -224,7 +225,8 @@ Result<T> decode(ValueView view) {
   T value{};
   std::string problem;
   if (!codec::read(view, value, problem)) {
-    return fail(ErrorCode::kInvalid, "message: bad value in " + (problem.empty() ? std::string("body") : problem));
+    return fail(ErrorCode::kInvalid,
+                "message: bad value in " + (problem.empty() ? std::string("body") : problem));
   }
   return value;
 }

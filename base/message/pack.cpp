@@ -129,12 +129,13 @@ Decoded& Decoded::operator=(Decoded&&) noexcept = default;
 Result<Decoded> Decoded::parse(std::string_view bytes, const DecodeLimits& limits) {
   if (bytes.empty()) return fail(ErrorCode::kInvalid, "message: empty");
   if (bytes.size() > limits.bytes_max) return fail(ErrorCode::kLimit, "message: too long");
-  const msgpack::unpack_limit limit(limits.array_max, limits.map_max, limits.string_max, limits.string_max,
-                                    limits.string_max, limits.depth_max);
+  const msgpack::unpack_limit limit(limits.array_max, limits.map_max, limits.string_max,
+                                    limits.string_max, limits.string_max, limits.depth_max);
   try {
     Decoded decoded;
     std::size_t offset = 0;
-    msgpack::unpack(decoded.impl_->handle, bytes.data(), bytes.size(), offset, &keep_reference, nullptr, limit);
+    msgpack::unpack(decoded.impl_->handle, bytes.data(), bytes.size(), offset, &keep_reference,
+                    nullptr, limit);
     if (offset != bytes.size()) return fail(ErrorCode::kInvalid, "message: bytes after its end");
     return decoded;
   } catch (const msgpack::insufficient_bytes&) {

@@ -1,5 +1,5 @@
-// MessagePack without its headers: a writer into a string, and a read-only view over decoded bytes. Only pack.cpp
-// sees msgpack-c.
+// MessagePack without its headers: a writer into a string, and a read-only view over decoded bytes.
+// Only pack.cpp sees msgpack-c.
 #pragma once
 
 #include <cstddef>

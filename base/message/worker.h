@@ -1,5 +1,5 @@
-// What workers and the controller say to each other, above base/session. Each message is one session payload: a
-// WorkerMessage or a ControllerMessage with exactly one part set.
+// What workers and the controller say to each other, above base/session. Each message is one
+// session payload: a WorkerMessage or a ControllerMessage with exactly one part set.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,18 @@ namespace muster {
 constexpr std::uint32_t kWorkerProtocol = 1;
 
 // The same enumeration as the engine's AttemptPhase, as bytes.
-enum class ReportPhase : std::uint8_t { kUnknown, kPreparing, kPrepared, kRunning, kStopping, kEnded };
+enum class ReportPhase : std::uint8_t {
+  kUnknown,
+  kPreparing,
+  kPrepared,
+  kRunning,
+  kStopping,
+  kEnded
+};
 template <>
 struct EnumNames<ReportPhase> {
-  static constexpr std::array<std::string_view, 6> kNames{"unknown", "preparing", "prepared", "running", "stopping", "ended"};
+  static constexpr std::array<std::string_view, 6> kNames{"unknown", "preparing", "prepared",
+                                                          "running", "stopping",  "ended"};
 };
 
 struct ReportPart {
@@ -86,7 +94,8 @@ struct WelcomePart {
     visit(4, "heartbeat_every", self.heartbeat_every);
   }
 };
-// Orders are base/order bytes with their signatures; script and environment are checked by hash against the order.
+// Orders are base/order bytes with their signatures; script and environment are checked by hash
+// against the order.
 struct PreparePart {
   std::string common_order;
   std::string common_signature;
@@ -192,8 +201,9 @@ struct LogAnswer {
   }
 };
 
-// A node that is not enrolled yet trades its one-time token for a place on the list. Sent on the enrol port, where the
-// server key is pinned and any client key may speak but only this message is understood.
+// A node that is not enrolled yet trades its one-time token for a place on the list. Sent on the
+// enrol port, where the server key is pinned and any client key may speak but only this message is
+// understood.
 struct EnrolAsk {
   std::string node;
   std::string token;

@@ -82,7 +82,8 @@ struct JobSpec {
   bool requeue = true;      // After a fault that was not the job's own.
   std::uint32_t ports = 0;  // Further rendezvous ports on the first node.
   ArraySpec array;
-  bool first_node_only = false;  // Tasks run on the first node only (LaunchMode::kScript): their end ends the job.
+  bool first_node_only =
+      false;  // Tasks run on the first node only (LaunchMode::kScript): their end ends the job.
   auto operator<=>(const JobSpec&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {

@@ -19,7 +19,9 @@ class RowReader {
  public:
   explicit RowReader(const SqlRow& row) : row_(row) {}
   template <class T>
-  void number(T& out) { read_number(next(), out); }
+  void number(T& out) {
+    read_number(next(), out);
+  }
   void text(std::string& out) { out = next().value_or(""); }
   void flag(bool& out) { out = next() == "t"; }
   void list(std::vector<std::string>& out);
@@ -82,13 +84,15 @@ SqlCell any_or_time(WallTime at) { return at.us == 0 ? SqlCell() : SqlCell(std::
 
 Result<void> check(const AccountingFilter& filter) {
   if (filter.limit == 0 || filter.limit > kAccountingRowsMax) {
-    return fail(ErrorCode::kInvalid, "accounting: limit must be 1 to " + std::to_string(kAccountingRowsMax));
+    return fail(ErrorCode::kInvalid,
+                "accounting: limit must be 1 to " + std::to_string(kAccountingRowsMax));
   }
   for (const std::size_t size : {filter.jobs.size(), filter.users.size(), filter.accounts.size(),
                                  filter.queues.size(), filter.states.size()}) {
     if (size > kAccountingWordsMax) {
-      return fail(ErrorCode::kInvalid,
-                  "accounting: at most " + std::to_string(kAccountingWordsMax) + " values of a kind");
+      return fail(
+          ErrorCode::kInvalid,
+          "accounting: at most " + std::to_string(kAccountingWordsMax) + " values of a kind");
     }
   }
   return {};
@@ -112,10 +116,14 @@ Result<std::vector<AccountingRow>> Accounting::query(const AccountingFilter& fil
   if (Result<void> good = check(filter); !good) return good.error();
   std::vector<std::string> jobs;
   for (const JobId job : filter.jobs) jobs.push_back(std::to_string(job.value));
-  const SqlRow parameters{SqlCell(cluster_id_),           any_or_array(jobs),
-                          any_or_array(filter.users),     any_or_array(filter.accounts),
-                          any_or_array(filter.queues),    any_or_array(filter.states),
-                          any_or_time(filter.since),      any_or_time(filter.until),
+  const SqlRow parameters{SqlCell(cluster_id_),
+                          any_or_array(jobs),
+                          any_or_array(filter.users),
+                          any_or_array(filter.accounts),
+                          any_or_array(filter.queues),
+                          any_or_array(filter.states),
+                          any_or_time(filter.since),
+                          any_or_time(filter.until),
                           SqlCell(std::to_string(filter.limit))};
   if (Result<void> begun = database_.begin(); !begun) return begun.error();
   Result<std::vector<SqlRow>> found = database_.query("queries/accounting", parameters);

@@ -10,7 +10,8 @@
 
 namespace muster {
 
-// A read-only connection for reports. One thread's object; after kUnavailable it is dead: connect anew.
+// A read-only connection for reports. One thread's object; after kUnavailable it is dead: connect
+// anew.
 class Accounting {
  public:
   static Result<Accounting> connect(const std::string& conninfo, const std::string& cluster_id);

@@ -42,7 +42,8 @@ auto guarded(Body&& body) -> decltype(body()) {
     if (state.rfind("57", 0) == 0 || state.rfind("53", 0) == 0 || state.rfind("08", 0) == 0) {
       return fail(ErrorCode::kUnavailable, text);  // Shutting down, out of resources, connection.
     }
-    const bool conflict = state.rfind("23", 0) == 0 || state.rfind("40", 0) == 0 || state.rfind("55", 0) == 0;
+    const bool conflict =
+        state.rfind("23", 0) == 0 || state.rfind("40", 0) == 0 || state.rfind("55", 0) == 0;
     return fail(conflict ? ErrorCode::kConflict : ErrorCode::kInvalid, text);
   } catch (const std::exception& other) {
     return fail(ErrorCode::kInvalid, one_line(std::string("database: ") + other.what()));
@@ -50,7 +51,8 @@ auto guarded(Body&& body) -> decltype(body()) {
 }
 
 std::string with_timeout(const std::string& conninfo) {
-  const bool is_uri = conninfo.rfind("postgres://", 0) == 0 || conninfo.rfind("postgresql://", 0) == 0;
+  const bool is_uri =
+      conninfo.rfind("postgres://", 0) == 0 || conninfo.rfind("postgresql://", 0) == 0;
   if (is_uri || conninfo.find("connect_timeout") != std::string::npos) return conninfo;
   return "connect_timeout=10 " + conninfo;
 }
@@ -68,8 +70,10 @@ RawCells raw(std::span<const SqlCell> cells) {
 pqxx::result execute(pqxx::work& work, std::string_view text, std::span<const SqlCell> parameters) {
   pqxx::params bound;
   for (const char* value : raw(parameters)) {
-    if (value == nullptr) bound.append();
-    else bound.append(pqxx::zview(value));
+    if (value == nullptr)
+      bound.append();
+    else
+      bound.append(pqxx::zview(value));
   }
 #if PQXX_VERSION_MAJOR > 7 || PQXX_VERSION_MINOR >= 10
   return work.exec(pqxx::zview(std::string(text)), bound);
@@ -109,7 +113,8 @@ constexpr std::size_t kColumnsMax = 32;
 template <std::size_t... Less>
 void stream_any(pqxx::stream_to& out, const SqlSheet& sheet, std::index_sequence<Less...>) {
   MUSTER_ASSERT(sheet.columns <= kColumnsMax);
-  static_cast<void>(((sheet.columns == Less + 1 && (stream_rows<Less + 1>(out, sheet), true)) || ...));
+  static_cast<void>(
+      ((sheet.columns == Less + 1 && (stream_rows<Less + 1>(out, sheet), true)) || ...));
 }
 
 void stream(pqxx::work& work, const SqlSheet& sheet) {
@@ -125,8 +130,10 @@ std::vector<SqlRow> rows_of(const pqxx::result& result) {
   for (const auto& row : result) {
     SqlRow& cells = rows.emplace_back();
     for (const auto& field : row) {
-      if (field.is_null()) cells.emplace_back(std::nullopt);
-      else cells.emplace_back(std::string(field.c_str(), static_cast<std::size_t>(field.size())));
+      if (field.is_null())
+        cells.emplace_back(std::nullopt);
+      else
+        cells.emplace_back(std::string(field.c_str(), static_cast<std::size_t>(field.size())));
     }
   }
   return rows;
@@ -169,7 +176,8 @@ void Database::rollback() {
   connection_->work.reset();  // Its destructor rolls back and does not throw.
 }
 
-Result<std::vector<SqlRow>> Database::query(std::string_view name, std::span<const SqlCell> parameters) {
+Result<std::vector<SqlRow>> Database::query(std::string_view name,
+                                            std::span<const SqlCell> parameters) {
   MUSTER_ASSERT(connection_->work != nullptr);
   return guarded([&]() -> Result<std::vector<SqlRow>> {
     return rows_of(execute(*connection_->work, sql_text(name), parameters));

@@ -1,5 +1,5 @@
-// One connection to PostgreSQL, without exceptions. Statements are embedded text with bound parameters; bulk goes by
-// COPY. Not thread-safe: one thread's object.
+// One connection to PostgreSQL, without exceptions. Statements are embedded text with bound
+// parameters; bulk goes by COPY. Not thread-safe: one thread's object.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,14 @@ struct SqlSheet {
   std::size_t rows() const { return columns == 0 ? 0 : cells.size() / columns; }
 };
 
-// Errors: kUnavailable — no server, or it went away: connect anew and repeat. kConflict — the server refused a row or
-// a lock. kInvalid — anything else it refused; the message is its own. After any error the object takes no more
-// statements until rollback(); after kUnavailable it is dead.
+// Errors: kUnavailable — no server, or it went away: connect anew and repeat. kConflict — the
+// server refused a row or a lock. kInvalid — anything else it refused; the message is its own.
+// After any error the object takes no more statements until rollback(); after kUnavailable it is
+// dead.
 class Database {
  public:
-  // conninfo: as libpq takes it, "host=/run/postgresql dbname=muster". Gives up after 10 s unless it says otherwise.
+  // conninfo: as libpq takes it, "host=/run/postgresql dbname=muster". Gives up after 10 s unless
+  // it says otherwise.
   static Result<Database> connect(const std::string& conninfo);
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
@@ -41,7 +43,8 @@ class Database {
   void rollback();
 
   // One statement, by the name of its text. Parameters are $1…; each value in text form.
-  Result<std::vector<SqlRow>> query(std::string_view name, std::span<const SqlCell> parameters = {});
+  Result<std::vector<SqlRow>> query(std::string_view name,
+                                    std::span<const SqlCell> parameters = {});
   // Several statements without parameters.
   Result<void> run(std::string_view name);
   Result<void> copy(const SqlSheet& sheet);
@@ -54,7 +57,8 @@ class Database {
 
 // A bound parameter that is an array: {"a","b"}.
 std::string sql_array(std::span<const std::string> values);
-// The text as PostgreSQL can hold it: valid UTF-8 unchanged, NUL and bytes that are not UTF-8 as \xHH.
+// The text as PostgreSQL can hold it: valid UTF-8 unchanged, NUL and bytes that are not UTF-8 as
+// \xHH.
 std::string storable_text(std::string_view text);
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// The SQL text of sql/, compiled in. Names are paths below sql/ without ".sql": "queries/feed_lock".
+// The SQL text of sql/, compiled in. Names are paths below sql/ without ".sql":
+// "queries/feed_lock".
 #pragma once
 
 #include <span>

@@ -22,18 +22,23 @@ std::string text_of(std::uint64_t value) { return std::to_string(value); }
 
 Error schema_missing(const Error& error) {
   if (error.code != ErrorCode::kInvalid) return error;
-  return fail(ErrorCode::kInvalid, "feed: the schema is missing or too old, run gpuadmin db migrate: " + error.message);
+  return fail(ErrorCode::kInvalid,
+              "feed: the schema is missing or too old, run gpuadmin db migrate: " + error.message);
 }
 
 // The cluster's number; the row is made by the first feed of a cluster.
 Result<std::string> find_cluster(Database& database, const std::string& cluster_id) {
   const SqlCell id{storable_text(cluster_id)};
-  if (Result<std::vector<SqlRow>> added = database.query("queries/feed_cluster_add", std::span(&id, 1)); !added) {
+  if (Result<std::vector<SqlRow>> added =
+          database.query("queries/feed_cluster_add", std::span(&id, 1));
+      !added) {
     return schema_missing(added.error());
   }
-  Result<std::vector<SqlRow>> found = database.query("queries/feed_cluster_find", std::span(&id, 1));
+  Result<std::vector<SqlRow>> found =
+      database.query("queries/feed_cluster_find", std::span(&id, 1));
   if (!found) return schema_missing(found.error());
-  if (found->empty()) return fail(ErrorCode::kConflict, "feed: cluster " + *id + " vanished from the database");
+  if (found->empty())
+    return fail(ErrorCode::kConflict, "feed: cluster " + *id + " vanished from the database");
   return found->at(0).at(0).value_or("");
 }
 
@@ -42,7 +47,8 @@ Result<std::string> find_cluster(Database& database, const std::string& cluster_
 Feed::Feed(Database database, std::string cluster, Epoch epoch)
     : database_(std::move(database)), cluster_(std::move(cluster)), epoch_(epoch) {}
 
-Result<Feed> Feed::connect(const std::string& conninfo, const std::string& cluster_id, Epoch epoch) {
+Result<Feed> Feed::connect(const std::string& conninfo, const std::string& cluster_id,
+                           Epoch epoch) {
   Result<Database> database = Database::connect(conninfo);
   if (!database) return database.error();
   if (Result<void> begun = database->begin(); !begun) return begun.error();
@@ -64,10 +70,12 @@ Result<void> Feed::lock_watermark() {
   const SqlCell cluster{cluster_};
   Result<std::vector<SqlRow>> rows = database_.query("queries/feed_lock", std::span(&cluster, 1));
   if (!rows) return rows.error();
-  if (rows->empty()) return fail(ErrorCode::kConflict, "feed: the watermark vanished from the database");
+  if (rows->empty())
+    return fail(ErrorCode::kConflict, "feed: the watermark vanished from the database");
   const std::uint64_t newest = number(rows->at(0).at(1));
   if (newest > epoch_.value) {
-    return fail(ErrorCode::kConflict, "feed: epoch " + text_of(epoch_.value) + " is over: the database is fed by epoch " +
+    return fail(ErrorCode::kConflict, "feed: epoch " + text_of(epoch_.value) +
+                                          " is over: the database is fed by epoch " +
                                           text_of(newest) + " of this cluster");
   }
   watermark_ = Seq{number(rows->at(0).at(0))};
@@ -88,8 +96,10 @@ Result<void> Feed::write(std::span<const Record> records) {
   }
   if (Result<void> begun = database_.begin(); !begun) return begun;
   Result<void> written = write_rows(records);
-  if (written.ok()) written = database_.commit();
-  else database_.rollback();
+  if (written.ok())
+    written = database_.commit();
+  else
+    database_.rollback();
   if (written.ok()) watermark_ = std::max(watermark_, records.back().seq);
   return written;
 }
@@ -121,7 +131,8 @@ Result<void> Feed::skip_to(Seq next, const std::string& reason) {
   if (Result<void> begun = database_.begin(); !begun) return begun;
   Result<void> done = lock_watermark();
   if (done.ok() && next.value > watermark_.value + 1) {
-    const SqlRow gap{cluster_, text_of(watermark_.value + 1), text_of(next.value - 1), storable_text(reason)};
+    const SqlRow gap{cluster_, text_of(watermark_.value + 1), text_of(next.value - 1),
+                     storable_text(reason)};
     Result<std::vector<SqlRow>> noted = database_.query("queries/feed_gap", gap);
     done = noted.ok() ? move_watermark(Seq{next.value - 1}) : Result<void>(noted.error());
   }

@@ -31,7 +31,8 @@ Result<std::vector<Migration>> list_embedded(Database& database) {
     if (!file.name.starts_with(kFolder)) continue;
     const std::string_view name = file.name.substr(kFolder.size());
     const SqlCell text{std::string(file.text)};
-    Result<std::vector<SqlRow>> sum = database.query("queries/migrate_checksum", std::span(&text, 1));
+    Result<std::vector<SqlRow>> sum =
+        database.query("queries/migrate_checksum", std::span(&text, 1));
     if (!sum) return sum.error();
     list.push_back({version_of(name), std::string(name), file.name, sum->at(0).at(0).value_or("")});
   }
@@ -46,13 +47,14 @@ Result<std::size_t> count_applied(Database& database, const std::vector<Migratio
     const SqlRow& row = (*rows)[i];
     const std::string version = row.at(0).value_or("");
     if (i >= ours.size()) {
-      return fail(ErrorCode::kConflict, "migrate: the database has version " + version + " (" + row.at(1).value_or("") +
-                                            "), this program knows " + std::to_string(ours.size()) +
-                                            "; use a newer release");
+      return fail(ErrorCode::kConflict, "migrate: the database has version " + version + " (" +
+                                            row.at(1).value_or("") + "), this program knows " +
+                                            std::to_string(ours.size()) + "; use a newer release");
     }
     if (version != std::to_string(ours[i].version) || row.at(2) != ours[i].checksum) {
-      return fail(ErrorCode::kConflict, "migrate: " + row.at(1).value_or("") +
-                                            " was changed after it had been applied; a mend needs a new migration");
+      return fail(ErrorCode::kConflict,
+                  "migrate: " + row.at(1).value_or("") +
+                      " was changed after it had been applied; a mend needs a new migration");
     }
   }
   return rows->size();
@@ -69,7 +71,8 @@ Result<void> apply(Database& database, const Migration& migration) {
 }
 
 Result<Migrated> migrate_within(Database& database) {
-  if (Result<std::vector<SqlRow>> locked = database.query("queries/migrate_lock"); !locked) return locked.error();
+  if (Result<std::vector<SqlRow>> locked = database.query("queries/migrate_lock"); !locked)
+    return locked.error();
   if (Result<void> ready = database.run("bootstrap"); !ready) return ready.error();
   Result<std::vector<Migration>> ours = list_embedded(database);
   if (!ours) return ours.error();

@@ -1,4 +1,5 @@
-// One function per event that SQL keeps: its row, column by column as in sql/queries/feed_stage.sql.
+// One function per event that SQL keeps: its row, column by column as in
+// sql/queries/feed_stage.sql.
 #include "controller/sql/rows.h"
 
 #include <algorithm>
@@ -12,8 +13,22 @@ namespace muster {
 namespace {
 
 enum class Table : std::uint8_t {
-  kEpochs, kConfigs, kNodesEnrolled, kNodeReports, kDeviceReports, kNodeStates, kNodesRemoved, kSubmissions,
-  kJobChanges, kElementEnds, kRequeues, kAttemptsStarted, kMembers, kGrants, kAttemptsLaunched, kMemberEnds,
+  kEpochs,
+  kConfigs,
+  kNodesEnrolled,
+  kNodeReports,
+  kDeviceReports,
+  kNodeStates,
+  kNodesRemoved,
+  kSubmissions,
+  kJobChanges,
+  kElementEnds,
+  kRequeues,
+  kAttemptsStarted,
+  kMembers,
+  kGrants,
+  kAttemptsLaunched,
+  kMemberEnds,
   kAttemptsEnded,
 };
 
@@ -22,11 +37,23 @@ struct TableShape {
   std::size_t columns;
 };
 constexpr std::array<TableShape, 17> kShapes{{
-    {"staged_epochs", 8}, {"staged_configs", 9}, {"staged_nodes_enrolled", 10}, {"staged_node_reports", 14},
-    {"staged_device_reports", 11}, {"staged_node_states", 10}, {"staged_nodes_removed", 8},
-    {"staged_submissions", 26}, {"staged_job_changes", 13}, {"staged_element_ends", 18}, {"staged_requeues", 11},
-    {"staged_attempts_started", 10}, {"staged_members", 9}, {"staged_grants", 9}, {"staged_attempts_launched", 10},
-    {"staged_member_ends", 23}, {"staged_attempts_ended", 19},
+    {"staged_epochs", 8},
+    {"staged_configs", 9},
+    {"staged_nodes_enrolled", 10},
+    {"staged_node_reports", 14},
+    {"staged_device_reports", 11},
+    {"staged_node_states", 10},
+    {"staged_nodes_removed", 8},
+    {"staged_submissions", 26},
+    {"staged_job_changes", 13},
+    {"staged_element_ends", 18},
+    {"staged_requeues", 11},
+    {"staged_attempts_started", 10},
+    {"staged_members", 9},
+    {"staged_grants", 9},
+    {"staged_attempts_launched", 10},
+    {"staged_member_ends", 23},
+    {"staged_attempts_ended", 19},
 }};
 
 // The last microsecond of the year 9999: what a node reports beyond is not a time.
@@ -53,9 +80,12 @@ class Row {
 
   template <class T>
   Row& add(const T& value) {
-    if constexpr (std::is_same_v<T, bool>) sheet_.cells.emplace_back(value ? "t" : "f");
-    else if constexpr (std::is_integral_v<T>) add_number(value);
-    else sheet_.cells.emplace_back(storable_text(value));
+    if constexpr (std::is_same_v<T, bool>)
+      sheet_.cells.emplace_back(value ? "t" : "f");
+    else if constexpr (std::is_integral_v<T>)
+      add_number(value);
+    else
+      sheet_.cells.emplace_back(storable_text(value));
     return *this;
   }
   Row& add_null() {
@@ -70,7 +100,9 @@ class Row {
   Row& add_claimed(WallTime at) {
     return at.us == 0 ? add_null() : add(std::clamp<std::int64_t>(at.us, 0, kWallMax));
   }
-  Row& add_times(const Record& record) { return add(record.epoch.value).add(record.at.us).add(record.wall.us); }
+  Row& add_times(const Record& record) {
+    return add(record.epoch.value).add(record.at.us).add(record.wall.us);
+  }
   Row& add_attempt(const AttemptKey& key) {
     return add(key.job.value).add(key.element.value).add(key.attempt.value);
   }
@@ -122,24 +154,40 @@ class RowWriter {
  public:
   RowWriter(std::span<SqlSheet> sheets, const EventKey& key) : sheets_(sheets), key_(key) {}
 
-  void operator()(const EpochBegun& event) { fact(Table::kEpochs).add(event.boot_id).add(event.release); }
+  void operator()(const EpochBegun& event) {
+    fact(Table::kEpochs).add(event.boot_id).add(event.release);
+  }
   void operator()(const ConfigApplied& event) {
     fact(Table::kConfigs).add(event.config.version).add(event.config.cluster).add(event.by);
   }
   void operator()(const NodeEnrolled& event) {
-    fact(Table::kNodesEnrolled).add(event.node.value).add(event.name).add(event.public_key).add(event.by);
+    fact(Table::kNodesEnrolled)
+        .add(event.node.value)
+        .add(event.name)
+        .add(event.public_key)
+        .add(event.by);
   }
   void operator()(const NodeReported& event);
   void operator()(const NodeStateChanged& event) {
-    fact(Table::kNodeStates).add(event.node.value).add(name_of(event.state)).add(event.reason).add(event.by);
+    fact(Table::kNodeStates)
+        .add(event.node.value)
+        .add(name_of(event.state))
+        .add(event.reason)
+        .add(event.by);
   }
-  void operator()(const NodeRemoved& event) { fact(Table::kNodesRemoved).add(event.node.value).add(event.by); }
+  void operator()(const NodeRemoved& event) {
+    fact(Table::kNodesRemoved).add(event.node.value).add(event.by);
+  }
   void operator()(const JobSubmitted& event);
   void operator()(const JobChanged& event);
   void operator()(const ElementsEnded& event);
   void operator()(const ElementRequeued& event) {
     Row row = fact(Table::kRequeues);
-    row.add(event.job.value).add(event.element.value).add(event.not_before.us).add(event.hold).add(event.reason);
+    row.add(event.job.value)
+        .add(event.element.value)
+        .add(event.not_before.us)
+        .add(event.hold)
+        .add(event.reason);
   }
   void operator()(const AttemptStarted& event);
   void operator()(const AttemptLaunched& event) {
@@ -168,14 +216,22 @@ void RowWriter::operator()(const NodeReported& event) {
   const Inventory& has = event.inventory;
   {
     Row row = fact(Table::kNodeReports);
-    row.add(event.node.value).add(event.boot_id).add(has.cpus).add(has.memory_mib).add(has.gpus.size());
+    row.add(event.node.value)
+        .add(event.boot_id)
+        .add(has.cpus)
+        .add(has.memory_mib)
+        .add(has.gpus.size());
     row.add(has.address).add(has.release).add(has.kernel);
   }
   const std::size_t known = std::min(event.device_ids.size(), has.gpus.size());
   for (std::size_t i = 0; i < known; ++i) {
     const GpuFacts& gpu = has.gpus[i];
     Row row = part_of_fact(Table::kDeviceReports);
-    row.add(event.device_ids[i].value).add(event.node.value).add(gpu.index).add(gpu.uuid).add(gpu.type);
+    row.add(event.device_ids[i].value)
+        .add(event.node.value)
+        .add(gpu.index)
+        .add(gpu.uuid)
+        .add(gpu.type);
     row.add(gpu.memory_mib).add(name_of(gpu.state)).add(gpu.state_reason);
   }
 }
@@ -195,8 +251,10 @@ void RowWriter::operator()(const JobSubmitted& event) {
 void RowWriter::operator()(const JobChanged& event) {
   Row row = fact(Table::kJobChanges);
   row.add(event.job.value);
-  if (event.time_limit.has_value()) row.add(event.time_limit->us);
-  else row.add_null();
+  if (event.time_limit.has_value())
+    row.add(event.time_limit->us);
+  else
+    row.add_null();
   row.add_optional(event.queue).add_optional(event.account).add_optional(event.priority);
   row.add_optional(event.name).add(event.by);
 }
@@ -214,11 +272,21 @@ void RowWriter::operator()(const AttemptStarted& event) {
   fact(Table::kAttemptsStarted).add_attempt(event.key).add(event.place.generation);
   for (std::size_t i = 0; i < event.place.members.size(); ++i) {
     const Member& member = event.place.members[i];
-    part_of_fact(Table::kMembers).add(i).add(member.node.value).add(member.rank_first).add(member.tasks)
-        .add(member.cpus).add(member.memory_mib);
+    part_of_fact(Table::kMembers)
+        .add(i)
+        .add(member.node.value)
+        .add(member.rank_first)
+        .add(member.tasks)
+        .add(member.cpus)
+        .add(member.memory_mib);
     for (const Grant& grant : member.grants) {
-      part_of_fact(Table::kGrants).add(i).add(grant.device.value).add(member.node.value).add(grant.milli)
-          .add(grant.memory_mib).add(grant.profile);
+      part_of_fact(Table::kGrants)
+          .add(i)
+          .add(grant.device.value)
+          .add(member.node.value)
+          .add(grant.milli)
+          .add(grant.memory_mib)
+          .add(grant.profile);
     }
   }
 }

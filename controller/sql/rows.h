@@ -1,4 +1,5 @@
-// What journal records say, as rows for COPY into the staging tables of sql/queries/feed_stage.sql. No I/O.
+// What journal records say, as rows for COPY into the staging tables of sql/queries/feed_stage.sql.
+// No I/O.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// What PostgreSQL's text type cannot hold must not stop the feed: such bytes become visible escapes.
+// What PostgreSQL's text type cannot hold must not stop the feed: such bytes become visible
+// escapes.
 #include <cstdint>
 
 #include "controller/sql/database.h"
@@ -10,8 +11,8 @@ bool is_continuation(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U;
 }
 
-// Length of the well-formed UTF-8 character at `at`, 0 when there is none. Overlong forms, surrogates and what lies
-// beyond U+10FFFF are not well formed.
+// Length of the well-formed UTF-8 character at `at`, 0 when there is none. Overlong forms,
+// surrogates and what lies beyond U+10FFFF are not well formed.
 std::size_t character_length(std::string_view text, std::size_t at) {
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80U) return first == 0 ? 0 : 1;

@@ -33,17 +33,19 @@ class AccountingTest : public PostgresTest {
     ASSERT_TRUE(done.ok()) << done.error().message;
   }
 
-  static AttemptStarted start(const AttemptKey& key, std::vector<std::uint32_t> devices, std::uint32_t cpus) {
+  static AttemptStarted start(const AttemptKey& key, std::vector<std::uint32_t> devices,
+                              std::uint32_t cpus) {
     AttemptStarted event{key, {}};
     event.place.members.resize(1);
     event.place.members[0].node = NodeId{1};
     event.place.members[0].cpus = cpus;
-    for (const std::uint32_t device : devices) event.place.members[0].grants.push_back(Grant{DeviceId{device}, kMilliPerGpu, 0, ""});
+    for (const std::uint32_t device : devices)
+      event.place.members[0].grants.push_back(Grant{DeviceId{device}, kMilliPerGpu, 0, ""});
     return event;
   }
 
-  static AttemptEnded end(const AttemptKey& key, CauseKind kind, std::uint64_t ms, std::uint64_t gpus,
-                          std::uint64_t cpus) {
+  static AttemptEnded end(const AttemptKey& key, CauseKind kind, std::uint64_t ms,
+                          std::uint64_t gpus, std::uint64_t cpus) {
     AttemptEnded event;
     event.key = key;
     event.cause.kind = kind;
@@ -85,10 +87,12 @@ TEST_F(AccountingTest, SumsAttemptsAndPricesThemExactly) {
   write({submission(1, "kim")});
   write({start(key_of(1, 1), {0, 1}, 8)});
   write({AttemptLaunched{key_of(1, 1), "", {}}});
-  write({end(key_of(1, 1), CauseKind::kNodeFailed, 1800000, 2, 8), ElementRequeued{JobId{1}, Element{0}, {}, {}, false, ""}});
+  write({end(key_of(1, 1), CauseKind::kNodeFailed, 1800000, 2, 8),
+         ElementRequeued{JobId{1}, Element{0}, {}, {}, false, ""}});
   write({start(key_of(1, 2), {1, 2}, 8)});
   write({AttemptLaunched{key_of(1, 2), "", {}}});
-  write({end(key_of(1, 2), CauseKind::kCompleted, 3600000, 2, 8), ElementsEnded{JobId{1}, {{0, 0, 1}}, {}}});
+  write({end(key_of(1, 2), CauseKind::kCompleted, 3600000, 2, 8),
+         ElementsEnded{JobId{1}, {{0, 0, 1}}, {}}});
   const std::vector<AccountingRow> rows = query();
   ASSERT_EQ(rows.size(), 1U);
   const AccountingRow& row = rows[0];
@@ -98,7 +102,8 @@ TEST_F(AccountingTest, SumsAttemptsAndPricesThemExactly) {
   EXPECT_EQ(row.elapsed, seconds(5400));
   EXPECT_EQ(row.gpu_seconds, "10800");
   EXPECT_EQ(row.cpu_seconds, "43200");
-  // 1 h of h100 at 3.00, then 1 h of h100 and 1 h of a type without its own price (2.00); 12 CPU-hours at 0.02.
+  // 1 h of h100 at 3.00, then 1 h of h100 and 1 h of a type without its own price (2.00); 12
+  // CPU-hours at 0.02.
   EXPECT_EQ(row.cost, "8.24");
   EXPECT_EQ(row.currency, "EUR");
   EXPECT_EQ(row.nodes, std::vector<std::string>{"n1"});
@@ -110,7 +115,8 @@ TEST_F(AccountingTest, FractionsStayExact) {
   write({submission(1, "kim")});
   write({start(key_of(1, 1), {0}, 1)});
   write({AttemptLaunched{key_of(1, 1), "", {}}});
-  write({end(key_of(1, 1), CauseKind::kExited, 1234, 1, 1), ElementsEnded{JobId{1}, {{0, 0, 1}}, {}}});
+  write({end(key_of(1, 1), CauseKind::kExited, 1234, 1, 1),
+         ElementsEnded{JobId{1}, {{0, 0, 1}}, {}}});
   const std::vector<AccountingRow> rows = query();
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].gpu_seconds, "1.234");
@@ -122,8 +128,10 @@ TEST_F(AccountingTest, RunningAttemptShowsUsageSoFar) {
   write({submission(1, "kim"), start(key_of(1, 1), {0, 1, 2, 3}, 4)});
   EXPECT_EQ(query().at(0).state, "active");
   EXPECT_EQ(query().at(0).gpu_seconds, "0");  // Not launched: not charged.
-  psql("insert into muster.attempts_launched select cluster, 99, 0, 1, 0, now() - interval '100 s', job, element, attempt, '' "
-       "from muster.attempts_started");
+  psql(
+      "insert into muster.attempts_launched select cluster, 99, 0, 1, 0, now() - interval '100 s', "
+      "job, element, attempt, '' "
+      "from muster.attempts_started");
   const double used = std::stod(query().at(0).gpu_seconds);
   EXPECT_GE(used, 400);
   EXPECT_LT(used, 800);
@@ -132,8 +140,9 @@ TEST_F(AccountingTest, RunningAttemptShowsUsageSoFar) {
 }
 
 TEST_F(AccountingTest, PriceOfTheLaunchDateHolds) {
-  psql("insert into muster.prices values ('on-demand', 'gpu-hour', 'h100', '2026-09-22T00:00Z', 5), "
-       "('on-demand', 'gpu-hour', 'h100', '2026-09-01T00:00Z', 4)");
+  psql(
+      "insert into muster.prices values ('on-demand', 'gpu-hour', 'h100', '2026-09-22T00:00Z', 5), "
+      "('on-demand', 'gpu-hour', 'h100', '2026-09-01T00:00Z', 4)");
   write({submission(1, "kim"), start(key_of(1, 1), {0}, 0)});
   write({AttemptLaunched{key_of(1, 1), "", {}}});
   write({end(key_of(1, 1), CauseKind::kCompleted, 3600000, 1, 0)});

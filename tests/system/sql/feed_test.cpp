@@ -1,4 +1,5 @@
-// The feed against a real server: idempotent, fenced, exact, and whole after every kind of interruption.
+// The feed against a real server: idempotent, fenced, exact, and whole after every kind of
+// interruption.
 #include "controller/sql/feed.h"
 
 #include <sys/wait.h>
@@ -35,7 +36,8 @@ class FeedTest : public PostgresTest {
   static Result<void> catch_up(Feed& feed, const std::vector<Record>& records, std::size_t batch) {
     for (std::size_t at = feed.watermark().value; at < records.size(); at += batch) {
       const std::size_t count = std::min(batch, records.size() - at);
-      if (Result<void> written = feed.write(std::span(records).subspan(at, count)); !written) return written;
+      if (Result<void> written = feed.write(std::span(records).subspan(at, count)); !written)
+        return written;
     }
     return {};
   }
@@ -62,14 +64,19 @@ TEST_F(FeedTest, TotalsEqualAnIndependentSum) {
   Feed feed = connect();
   expect_ok(catch_up(feed, made.records, 500));
   EXPECT_EQ(psql_value("select count(*) from muster.submissions"), std::to_string(made.jobs));
-  EXPECT_EQ(psql_value("select count(*) from muster.attempts_ended"), std::to_string(made.attempts));
+  EXPECT_EQ(psql_value("select count(*) from muster.attempts_ended"),
+            std::to_string(made.attempts));
   EXPECT_EQ(psql_value("select count(*) from muster.grants"), std::to_string(made.grants));
-  EXPECT_EQ(psql_value("select sum(gpu_seconds * 1000000)::numeric(30) from muster.usage"), std::to_string(made.gpu_milli_ms));
-  EXPECT_EQ(psql_value("select sum(cpu_seconds * 1000)::numeric(30) from muster.usage"), std::to_string(made.cpu_ms));
+  EXPECT_EQ(psql_value("select sum(gpu_seconds * 1000000)::numeric(30) from muster.usage"),
+            std::to_string(made.gpu_milli_ms));
+  EXPECT_EQ(psql_value("select sum(cpu_seconds * 1000)::numeric(30) from muster.usage"),
+            std::to_string(made.cpu_ms));
   for (const auto& [job, sum] : made.gpu_milli_ms_of_job) {
     if (job % 37 != 0) continue;
-    EXPECT_EQ(psql_value("select (gpu_seconds * 1000000)::numeric(30) from muster.usage where job = " +
-                         std::to_string(job)), std::to_string(sum));
+    EXPECT_EQ(
+        psql_value("select (gpu_seconds * 1000000)::numeric(30) from muster.usage where job = " +
+                   std::to_string(job)),
+        std::to_string(sum));
   }
   EXPECT_TRUE(psql("select * from muster.running").empty());
   EXPECT_TRUE(psql("select * from muster.contradictions").empty());
@@ -118,7 +125,8 @@ TEST_F(FeedTest, ServerCrashesAreUnavailableAndHarmless) {
   Feed next = connect();
   EXPECT_EQ(next.watermark(), Seq{50});
   expect_ok(catch_up(next, made.records, 100));
-  EXPECT_EQ(psql_value("select count(*) from muster.attempts_ended"), std::to_string(made.attempts));
+  EXPECT_EQ(psql_value("select count(*) from muster.attempts_ended"),
+            std::to_string(made.attempts));
 }
 
 TEST_F(FeedTest, RowsNewerThanTheWatermarkAreTakenAsTheyAre) {
@@ -128,8 +136,9 @@ TEST_F(FeedTest, RowsNewerThanTheWatermarkAreTakenAsTheyAre) {
     expect_ok(catch_up(feed, made.records, 100));
   }
   const std::string before = dump();
-  psql("alter table muster.feed disable trigger all; update muster.feed set seq = 10;"
-       "alter table muster.feed enable trigger all");
+  psql(
+      "alter table muster.feed disable trigger all; update muster.feed set seq = 10;"
+      "alter table muster.feed enable trigger all");
   Feed feed = connect();
   EXPECT_EQ(feed.watermark(), Seq{10});
   expect_ok(catch_up(feed, made.records, 100));
@@ -161,7 +170,8 @@ TEST_F(FeedTest, StaleEpochIsRefused) {
   const Result<void> late = old.write(std::span(made.records).subspan(5, 5));
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.error().code, ErrorCode::kConflict);
-  EXPECT_NE(late.error().message.find("epoch 1 is over"), std::string::npos) << late.error().message;
+  EXPECT_NE(late.error().message.find("epoch 1 is over"), std::string::npos)
+      << late.error().message;
   EXPECT_EQ(psql_value("select seq || ' ' || epoch from muster.feed"), "5 2");
   EXPECT_EQ(psql_value("select count(*) from muster.nodes_enrolled where seq > 5"), "0");
   EXPECT_FALSE(Feed::connect(conninfo(), "test", Epoch{1}).ok());
@@ -174,20 +184,22 @@ TEST_F(FeedTest, MissingRecordsAreRefusedUntilGivenUp) {
   expect_ok(feed.write(std::span(made.records).first(5)));
   const Result<void> gap = feed.write(std::span(made.records).subspan(8, 5));
   ASSERT_FALSE(gap.ok());
-  EXPECT_NE(gap.error().message.find("records 6 to 8 are missing"), std::string::npos) << gap.error().message;
+  EXPECT_NE(gap.error().message.find("records 6 to 8 are missing"), std::string::npos)
+      << gap.error().message;
   expect_ok(feed.skip_to(Seq{9}, "journal trimmed; '; drop table"));
   EXPECT_EQ(feed.watermark(), Seq{8});
   expect_ok(feed.write(std::span(made.records).subspan(8, 5)));
-  EXPECT_EQ(psql_value("select seq_first || ' ' || seq_last || ' ' || reason from muster.feed_gaps"),
-            "6 8 journal trimmed; '; drop table");
+  EXPECT_EQ(
+      psql_value("select seq_first || ' ' || seq_last || ' ' || reason from muster.feed_gaps"),
+      "6 8 journal trimmed; '; drop table");
 }
 
 TEST_F(FeedTest, ContradictionFailsWholeBatch) {
   Feed feed = connect();
   expect_ok(feed.write(std::vector{record_of(1, {submission(1, "kim")})}));
   const std::string before = dump();
-  const Result<void> again = feed.write(std::vector{record_of(2, {submission(2, "kim")}),
-                                                    record_of(3, {submission(1, "lee")})});
+  const Result<void> again = feed.write(
+      std::vector{record_of(2, {submission(2, "kim")}), record_of(3, {submission(1, "lee")})});
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().code, ErrorCode::kConflict) << again.error().message;
   EXPECT_EQ(again.error().message.find('\n'), std::string::npos);
@@ -206,13 +218,23 @@ TEST_F(FeedTest, DeviceHeldTwiceShowsAsAContradiction) {
   EXPECT_TRUE(psql("select * from muster.contradictions").empty());
   started.key.attempt = AttemptNo{2};
   expect_ok(feed.write(std::vector{record_of(2, {started})}));
-  EXPECT_EQ(psql_value("select attempt || ' ' || what from muster.contradictions"), "2 device 0 granted beyond its size");
+  EXPECT_EQ(psql_value("select attempt || ' ' || what from muster.contradictions"),
+            "2 device 0 granted beyond its size");
 }
 
 TEST_F(FeedTest, HostileStringsRoundTrip) {
-  const std::vector<std::string> texts{
-      "'; DROP SCHEMA muster CASCADE; --", "\"quoted\" \\back\\slash\\", "tab\tnew\nline\rreturn\b\f\v", "\\N", "\\.",
-      "", " ", "ünï €", "NULL", std::string(10000, 'x'), std::string("nul\0byte", 8), "bad\xff\xfe"};
+  const std::vector<std::string> texts{"'; DROP SCHEMA muster CASCADE; --",
+                                       "\"quoted\" \\back\\slash\\",
+                                       "tab\tnew\nline\rreturn\b\f\v",
+                                       "\\N",
+                                       "\\.",
+                                       "",
+                                       " ",
+                                       "ünï €",
+                                       "NULL",
+                                       std::string(10000, 'x'),
+                                       std::string("nul\0byte", 8),
+                                       "bad\xff\xfe"};
   Feed feed = connect();
   std::vector<Record> records;
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -234,7 +256,8 @@ TEST_F(FeedTest, HostileStringsRoundTrip) {
     ASSERT_TRUE(rows.ok()) << rows.error().message;
     ASSERT_EQ(rows->size(), 1U) << texts[i];
     const AccountingRow& row = rows->front();
-    for (const std::string& got : {row.user, row.name, row.evidence, row.by}) EXPECT_EQ(got, storable_text(texts[i]));
+    for (const std::string& got : {row.user, row.name, row.evidence, row.by})
+      EXPECT_EQ(got, storable_text(texts[i]));
   }
 }
 
@@ -258,9 +281,10 @@ TEST_F(FeedTest, NumbersOfAnySizeFromANodeAreTaken) {
 }
 
 TEST_F(FeedTest, RolesMayDoTheirPartOnly) {
-  psql("do $$ begin if not exists (select from pg_roles where rolname = 'muster_test_feed') then "
-       "create role muster_test_feed login in role muster_feed; "
-       "create role muster_test_reports login in role muster_reports; end if; end $$");
+  psql(
+      "do $$ begin if not exists (select from pg_roles where rolname = 'muster_test_feed') then "
+      "create role muster_test_feed login in role muster_feed; "
+      "create role muster_test_reports login in role muster_reports; end if; end $$");
   const Workload made = make_workload(9, 20);
   Result<Feed> feed = Feed::connect(conninfo("muster_test_feed"), "test", Epoch{1});
   ASSERT_TRUE(feed.ok()) << feed.error().message;
@@ -272,9 +296,12 @@ TEST_F(FeedTest, RolesMayDoTheirPartOnly) {
   EXPECT_EQ(rows->size(), 20U);
   EXPECT_FALSE(Feed::connect(conninfo("muster_test_reports"), "test", Epoch{9}).ok());
   const std::string refused = shell(
-      "for s in 'update muster.attempts_ended set cpu_ms = 0' 'delete from muster.grants' 'truncate muster.members' "
-      "'update muster.feed set cluster = 7' 'insert into muster.prices values (1)' 'drop schema muster cascade'; do "
-      "psql -Xq '" + conninfo("muster_test_feed") + "' -c \"$s\" 2>&1; done | grep -c -e denied -e owner");
+      "for s in 'update muster.attempts_ended set cpu_ms = 0' 'delete from muster.grants' "
+      "'truncate muster.members' "
+      "'update muster.feed set cluster = 7' 'insert into muster.prices values (1)' 'drop schema "
+      "muster cascade'; do "
+      "psql -Xq '" +
+      conninfo("muster_test_feed") + "' -c \"$s\" 2>&1; done | grep -c -e denied -e owner");
   EXPECT_EQ(refused, "6\n");
 }
 
@@ -283,7 +310,8 @@ TEST_F(FeedTest, MissingSchemaSaysWhatToDo) {
   const Result<Feed> feed = Feed::connect(conninfo(), "test", Epoch{1});
   ASSERT_FALSE(feed.ok());
   EXPECT_EQ(feed.error().code, ErrorCode::kInvalid);
-  EXPECT_NE(feed.error().message.find("gpuadmin db migrate"), std::string::npos) << feed.error().message;
+  EXPECT_NE(feed.error().message.find("gpuadmin db migrate"), std::string::npos)
+      << feed.error().message;
 }
 
 TEST_F(FeedTest, ClustersDoNotMix) {
@@ -293,17 +321,21 @@ TEST_F(FeedTest, ClustersDoNotMix) {
   ASSERT_TRUE(two.ok());
   expect_ok(catch_up(one, made.records, 100));
   expect_ok(catch_up(*two, made.records, 100));
-  EXPECT_EQ(psql_value("select count(distinct cluster) || ' ' || count(*) from muster.submissions"), "2 20");
+  EXPECT_EQ(psql_value("select count(distinct cluster) || ' ' || count(*) from muster.submissions"),
+            "2 20");
 }
 
-// The figure is printed; the floor is far below it, as this may run beside other work and under sanitizers.
+// The figure is printed; the floor is far below it, as this may run beside other work and under
+// sanitizers.
 TEST_F(FeedTest, CatchUpRate) {
   const Workload made = make_workload(11, 5000);
   Feed feed = connect();
   const auto from = std::chrono::steady_clock::now();
   expect_ok(catch_up(feed, made.records, 4000));
-  const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
-  const std::string rows = shell("pg_dump --data-only --inserts --schema muster '" + conninfo() + "' | grep -c ^INSERT");
+  const double took =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
+  const std::string rows =
+      shell("pg_dump --data-only --inserts --schema muster '" + conninfo() + "' | grep -c ^INSERT");
   const double rate = std::stod(rows) / took;
   std::printf("catch-up: %.0f rows in %.2f s, %.0f rows/s\n", std::stod(rows), took, rate);
   EXPECT_GT(rate, 5000);

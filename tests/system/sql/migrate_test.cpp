@@ -47,33 +47,42 @@ TEST_F(MigrateTest, ChangedMigrationIsRefused) {
   const Result<Migrated> again = migrate(conninfo());
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().code, ErrorCode::kConflict);
-  EXPECT_NE(again.error().message.find("0002_prices was changed"), std::string::npos) << again.error().message;
+  EXPECT_NE(again.error().message.find("0002_prices was changed"), std::string::npos)
+      << again.error().message;
 }
 
 TEST_F(MigrateTest, NewerDatabaseIsRefused) {
   ASSERT_TRUE(migrate(conninfo()).ok());
-  psql("insert into muster.schema_migrations (version, name, checksum) values (999, '0999_future', repeat('0', 64))");
+  psql(
+      "insert into muster.schema_migrations (version, name, checksum) values (999, '0999_future', "
+      "repeat('0', 64))");
   const Result<Migrated> again = migrate(conninfo());
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().code, ErrorCode::kConflict);
-  EXPECT_NE(again.error().message.find("use a newer release"), std::string::npos) << again.error().message;
+  EXPECT_NE(again.error().message.find("use a newer release"), std::string::npos)
+      << again.error().message;
 }
 
 TEST_F(MigrateTest, FailureLeavesNothing) {
   psql("create schema muster; create table muster.grants (x int)");
   const Result<Migrated> refused = migrate(conninfo());
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("0001_facts"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("0001_facts"), std::string::npos)
+      << refused.error().message;
   EXPECT_EQ(psql_value("select count(*) from pg_tables where schemaname = 'muster'"), "1");
 }
 
 TEST_F(MigrateTest, OrdinaryOwnerOfADatabaseMayMigrate) {
-  psql("do $$ begin if not exists (select from pg_roles where rolname = 'muster_test_owner') then "
-       "create role muster_test_owner login; end if; end $$; alter database " + database_ + " owner to muster_test_owner");
+  psql(
+      "do $$ begin if not exists (select from pg_roles where rolname = 'muster_test_owner') then "
+      "create role muster_test_owner login; end if; end $$; alter database " +
+      database_ + " owner to muster_test_owner");
   const Result<Migrated> done = migrate(conninfo("muster_test_owner"));
   ASSERT_TRUE(done.ok()) << done.error().message;
-  EXPECT_EQ(psql_value("select tableowner from pg_tables where schemaname = 'muster' and tablename = 'feed'"),
-            "muster_test_owner");
+  EXPECT_EQ(
+      psql_value(
+          "select tableowner from pg_tables where schemaname = 'muster' and tablename = 'feed'"),
+      "muster_test_owner");
 }
 
 TEST_F(MigrateTest, WrongEncodingIsRefused) {
@@ -81,7 +90,8 @@ TEST_F(MigrateTest, WrongEncodingIsRefused) {
   database_ = "latin";
   const Result<Migrated> refused = migrate(conninfo());
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("needs UTF8"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("needs UTF8"), std::string::npos)
+      << refused.error().message;
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ std::string shell(const std::string& command) {
   }
   std::string out;
   std::array<char, 65536> buffer{};
-  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) out.append(buffer.data(), n);
+  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    out.append(buffer.data(), n);
   const int status = pclose(pipe);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command;
   return out;
@@ -49,7 +50,9 @@ void PostgresTest::TearDownTestSuite() {
   directory.clear();
 }
 
-void PostgresTest::stop_server(const std::string& mode) { script("stop " + directory + " " + mode); }
+void PostgresTest::stop_server(const std::string& mode) {
+  script("stop " + directory + " " + mode);
+}
 void PostgresTest::start_server() { script("start " + directory); }
 std::string PostgresTest::server_directory() { return directory; }
 
@@ -84,8 +87,10 @@ std::string PostgresTest::psql_value(const std::string& statement) const {
 }
 
 std::string PostgresTest::dump() const {
-  return shell("pg_dump --data-only --inserts --schema muster --exclude-table muster.schema_migrations"
-               " --exclude-table muster.feed --exclude-table muster.feed_gaps '" + conninfo() + "' | grep ^INSERT | sed 's/VALUES ([0-9]*,/VALUES (N,/' | sort");
+  return shell(
+      "pg_dump --data-only --inserts --schema muster --exclude-table muster.schema_migrations"
+      " --exclude-table muster.feed --exclude-table muster.feed_gaps '" +
+      conninfo() + "' | grep ^INSERT | sed 's/VALUES ([0-9]*,/VALUES (N,/' | sort");
 }
 
 }  // namespace muster

@@ -25,7 +25,8 @@ class PostgresTest : public testing::Test {
   // One statement by psql; lines of the answer, columns joined by "|".
   std::vector<std::string> psql(const std::string& statement) const;
   std::string psql_value(const std::string& statement) const;  // The only value of the answer.
-  std::string dump() const;  // All facts of the schema in a stable order, without the cluster's number.
+  std::string dump()
+      const;  // All facts of the schema in a stable order, without the cluster's number.
 
   std::string database_;
 };

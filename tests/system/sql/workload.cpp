@@ -19,7 +19,8 @@ NodeReported report(std::uint32_t node) {
     gpu.type = node % 2 == 0 ? "h100" : "a100";
     gpu.memory_mib = 81920;
     event.inventory.gpus.push_back(gpu);
-    event.device_ids.push_back(DeviceId{node * static_cast<std::uint32_t>(kWorkloadGpusPerNode) + i});
+    event.device_ids.push_back(
+        DeviceId{node * static_cast<std::uint32_t>(kWorkloadGpusPerNode) + i});
   }
   return event;
 }
@@ -54,8 +55,11 @@ class Maker {
     for (std::uint32_t i = 0; i < 2; ++i) started.place.members.push_back(member(first + i, i));
     AttemptEnded ended;
     ended.key = key;
-    ended.cause.kind = !launched ? CauseKind::kLaunchFailed : last ? CauseKind::kCompleted : CauseKind::kNodeFailed;
-    if (launched) ended.charged = milliseconds(static_cast<std::int64_t>(rng_.between(1, 100000000)));
+    ended.cause.kind = !launched ? CauseKind::kLaunchFailed
+                       : last    ? CauseKind::kCompleted
+                                 : CauseKind::kNodeFailed;
+    if (launched)
+      ended.charged = milliseconds(static_cast<std::int64_t>(rng_.between(1, 100000000)));
     const auto ms = static_cast<std::uint64_t>(ended.charged.ms());
     for (const Member& part : started.place.members) {
       ended.cpu_ms += ms * part.cpus;
@@ -70,8 +74,10 @@ class Maker {
     if (launched) emit({AttemptLaunched{key, "10.0.0.1", {40000}}});
     for (const Member& part : started.place.members) emit({member_end(key, part.node, launched)});
     std::vector<Event> over{ended};
-    if (last) over.push_back(ElementsEnded{JobId{job}, {{0, 0, 1}}, ended.cause});
-    else over.push_back(ElementRequeued{JobId{job}, Element{0}, {}, seconds(5), false, "node failed"});
+    if (last)
+      over.push_back(ElementsEnded{JobId{job}, {{0, 0, 1}}, ended.cause});
+    else
+      over.push_back(ElementRequeued{JobId{job}, Element{0}, {}, seconds(5), false, "node failed"});
     emit(std::move(over));
   }
 
@@ -84,7 +90,8 @@ class Maker {
     const auto base = node * static_cast<std::uint32_t>(kWorkloadGpusPerNode);
     const auto count = static_cast<std::uint32_t>(rng_.below(kWorkloadGpusPerNode + 1));
     for (std::uint32_t i = 0; i < count; ++i) {
-      part.grants.push_back(Grant{DeviceId{base + i}, rng_.chance(800) ? kMilliPerGpu : 250, 81920, ""});
+      part.grants.push_back(
+          Grant{DeviceId{base + i}, rng_.chance(800) ? kMilliPerGpu : 250, 81920, ""});
     }
     return part;
   }
@@ -97,7 +104,9 @@ class Maker {
     return event;
   }
 
-  void emit(std::vector<Event> events) { out_.records.push_back(record_of(out_.records.size() + 1, std::move(events))); }
+  void emit(std::vector<Event> events) {
+    out_.records.push_back(record_of(out_.records.size() + 1, std::move(events)));
+  }
 
   Rng rng_;
   Workload out_;

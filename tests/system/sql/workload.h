@@ -1,4 +1,5 @@
-// Journal records of a made-up cluster: jobs that start, run, fail, are retried and end, and what their sums must be.
+// Journal records of a made-up cluster: jobs that start, run, fail, are retried and end, and what
+// their sums must be.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,8 @@ TEST(CowTable, PublicationsStayAsTheyWere) {
 
 TEST(CowTable, FindsAndBeginsAfterAKey) {
   CowTable<int> table;
-  for (std::uint64_t key = 1; key <= 10000; ++key) table.set(key, std::make_shared<const int>(static_cast<int>(key)));
+  for (std::uint64_t key = 1; key <= 10000; ++key)
+    table.set(key, std::make_shared<const int>(static_cast<int>(key)));
   ASSERT_NE(table.find(4096), nullptr);
   EXPECT_EQ(*table.find(4096), 4096);
   EXPECT_EQ(table.find(10001), nullptr);

@@ -32,7 +32,9 @@ OutboxItem item(std::uint64_t after, Seen& seen, const std::string& name, bool l
 TEST(Outbox, KeepsItemsUntilTheirRecordIsDurable) {
   Seen seen;
   OutboxSinks sinks;
-  sinks.publish = [&](const ViewChange& change, Epoch) { seen.add("publish " + std::to_string(change.seq.value), false); };
+  sinks.publish = [&](const ViewChange& change, Epoch) {
+    seen.add("publish " + std::to_string(change.seq.value), false);
+  };
   sinks.errands = [](const std::vector<Errand>&) {};
   Outbox outbox(sinks);
   std::vector<OutboxItem> items;

@@ -18,8 +18,12 @@ std::size_t rows_in(const FactRows& rows, std::string_view table) {
 
 TEST(FactRows, EventsWithoutFactsAddNothing) {
   FactRows rows("1");
-  rows.add(Record{Seq{1}, Epoch{1}, {}, {}, {ElementsHeld{}, ElementsReleased{}, JobForgotten{}, AttemptStopping{},
-                                             SegmentSealed{}}});
+  rows.add(Record{
+      Seq{1},
+      Epoch{1},
+      {},
+      {},
+      {ElementsHeld{}, ElementsReleased{}, JobForgotten{}, AttemptStopping{}, SegmentSealed{}}});
   for (const SqlSheet& sheet : rows.sheets()) EXPECT_EQ(sheet.rows(), 0U) << sheet.table;
 }
 
@@ -47,11 +51,16 @@ TEST(FactRows, OneRowPerMemberDeviceAndRange) {
 TEST(FactRows, EveryEventFillsItsTableWhole) {
   NodeReported reported;
   reported.inventory.gpus.resize(2);
-  reported.device_ids = {DeviceId{1}};  // One fewer than there are GPUs: only what has an id is a fact.
+  reported.device_ids = {
+      DeviceId{1}};  // One fewer than there are GPUs: only what has an id is a fact.
   FactRows rows("1");
-  rows.add(Record{Seq{1}, Epoch{1}, {}, {},
-                  {EpochBegun{}, ConfigApplied{}, NodeEnrolled{}, reported, NodeStateChanged{}, NodeRemoved{},
-                   JobSubmitted{}, JobChanged{}, ElementRequeued{}, AttemptLaunched{}, MemberEnded{}, AttemptEnded{}}});
+  rows.add(Record{Seq{1},
+                  Epoch{1},
+                  {},
+                  {},
+                  {EpochBegun{}, ConfigApplied{}, NodeEnrolled{}, reported, NodeStateChanged{},
+                   NodeRemoved{}, JobSubmitted{}, JobChanged{}, ElementRequeued{},
+                   AttemptLaunched{}, MemberEnded{}, AttemptEnded{}}});
   EXPECT_EQ(rows_in(rows, "staged_device_reports"), 1U);
   const auto filled = std::count_if(rows.sheets().begin(), rows.sheets().end(),
                                     [](const SqlSheet& sheet) { return sheet.rows() != 0; });

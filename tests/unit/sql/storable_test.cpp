@@ -8,7 +8,8 @@ namespace muster {
 namespace {
 
 TEST(StorableText, LeavesValidTextAlone) {
-  for (const std::string text : {"", "plain", "'; DROP TABLE x; --", "tab\tnewline\nback\\slash", "ünïcödé €", "\xf0\x9f\x90\xa7"}) {
+  for (const std::string text : {"", "plain", "'; DROP TABLE x; --", "tab\tnewline\nback\\slash",
+                                 "ünïcödé €", "\xf0\x9f\x90\xa7"}) {
     EXPECT_EQ(storable_text(text), text);
   }
 }
@@ -16,10 +17,10 @@ TEST(StorableText, LeavesValidTextAlone) {
 TEST(StorableText, EscapesNulAndBadUtf8) {
   EXPECT_EQ(storable_text(std::string("a\0b", 3)), "a\\x00b");
   EXPECT_EQ(storable_text("\xff"), "\\xff");
-  EXPECT_EQ(storable_text("\xc0\xaf"), "\\xc0\\xaf");          // Overlong.
-  EXPECT_EQ(storable_text("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // Surrogate.
+  EXPECT_EQ(storable_text("\xc0\xaf"), "\\xc0\\xaf");                    // Overlong.
+  EXPECT_EQ(storable_text("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // Surrogate.
   EXPECT_EQ(storable_text("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // Beyond U+10FFFF.
-  EXPECT_EQ(storable_text("x\xe2\x82"), "x\\xe2\\x82");         // Cut short.
+  EXPECT_EQ(storable_text("x\xe2\x82"), "x\\xe2\\x82");                  // Cut short.
 }
 
 TEST(SqlArray, QuotesEveryValue) {
