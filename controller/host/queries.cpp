@@ -32,7 +32,7 @@ bool is_staff(const Requester& who) { return who.role != Role::kUser; }
 
 Error no_such_job(JobId id) {
   return fail(ErrorCode::kNotFound, "no job " + std::to_string(id.value) +
-                                        " is in the queue; ended jobs are listed by 'gpuacct --job " +
+                                        " is in the queue; ended jobs are listed by 'gpuacct " +
                                         std::to_string(id.value) + "'");
 }
 
@@ -289,7 +289,7 @@ void Queries::accounting(const Caller& caller, const Request& request) {
   if (!filter) return parts_.respond(caller, refusal(caller, filter.error()));
   const std::string conninfo = parts_.settings.now()->database;
   if (conninfo.empty()) {
-    const Error none = fail(ErrorCode::kUnavailable,
+    const Error none = fail(ErrorCode::kConflict,
                             "accounting is off: the controller's configuration has no [database]; ask an administrator");
     return parts_.respond(caller, refusal(caller, none));
   }

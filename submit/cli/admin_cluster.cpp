@@ -29,9 +29,11 @@ std::int64_t monotonic_us() {
 }
 
 std::string status_text(const StatusReply& status) {
+  constexpr std::size_t kNameWidth = 16;
   std::string text;
   const auto line = [&text](std::string_view name, const std::string& value) {
-    text += std::string(name) + std::string(name.size() < 14 ? 14 - name.size() : 1, ' ') +
+    text += std::string(name) +
+            std::string(name.size() < kNameWidth ? kNameWidth - name.size() : 1, ' ') +
             escape_for_terminal(value) + "\n";
   };
   line("Cluster:", status.cluster);
@@ -45,7 +47,7 @@ std::string status_text(const StatusReply& status) {
                      " connected");
   line("Jobs:", std::to_string(status.jobs_running) + " running, " +
                     std::to_string(status.jobs_pending) + " pending");
-  std::string database = status.database_connected ? "connected" : "NOT CONNECTED";
+  std::string database = status.database_connected ? "connected" : "not connected";
   if (status.database_seq.value != 0)
     database += ", has record " + std::to_string(status.database_seq.value);
   if (!status.database_error.empty()) database += ": " + status.database_error;

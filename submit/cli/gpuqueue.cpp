@@ -116,6 +116,16 @@ int show_list(const Invocation& call, JobsBody body) {
   return kExitOk;
 }
 
+// The sentence comes from the scheduler, which is asked only for a job that waits.
+void add_why(Caller& caller, JobReply& job) {
+  const bool waits = job.row.state == JobState::kPending || job.row.state == JobState::kHeld;
+  if (!waits || !job.why.empty()) return;
+  JobChoice choice{job.row.job, std::nullopt};
+  if (job.row.is_array && job.row.elements.empty()) choice.element = job.row.element;
+  auto why = caller.ask<WhyReply>(Verb::kWhy, JobBody{choice});
+  if (why) job.why = why->sentence;
+}
+
 int show_jobs(const Invocation& call) {
   auto jobs = parse_jobs(call.words.operands);
   if (!jobs) return fail_usage(call, jobs.error().message);
@@ -124,6 +134,7 @@ int show_jobs(const Invocation& call) {
   for (std::size_t i = 0; i < jobs->size(); ++i) {
     auto reply = caller.ask<JobReply>(Verb::kJob, JobBody{(*jobs)[i]});
     if (!reply) return fail_command(call, reply.error());
+    add_why(caller, *reply);
     if (call.json) {
       print(to_json(*reply) + "\n");
     } else {

@@ -65,8 +65,8 @@ TEST(Admin, ShowsHowTheControllerStands) {
   EXPECT_THAT(run_command(gateway, "gpuadmin ping").out,
               MatchesRegex("The controller of lab \\(0.1.0\\) answers in [0-9]+\\.[0-9] ms\n"));
   const std::string status = run_command(gateway, "gpuadmin status").out;
-  EXPECT_THAT(status, HasSubstr("Nodes:        0 of 2 connected\n"));
-  EXPECT_THAT(status, HasSubstr("Database:     NOT CONNECTED: no route\n"));
+  EXPECT_THAT(status, HasSubstr("Nodes:          0 of 2 connected\n"));
+  EXPECT_THAT(status, HasSubstr("Database:       not connected: no route\n"));
   EXPECT_EQ(run_command(gateway, "gpuadmin reload").out, "The configuration was read again\n");
 }
 

@@ -8,6 +8,7 @@
 namespace muster {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -81,7 +82,8 @@ TEST(Queue, ShowsOneJobAndWhy) {
     return good(reply);
   });
   EXPECT_THAT(run_command(gateway, "gpuqueue 18").out,
-              HasSubstr("State:         pending (no-free-gpus)\n"));
+              AllOf(HasSubstr("State:         pending (no-free-gpus)\n"),
+                    HasSubstr("Why:           It needs 4 free GPUs; no node has them.\n")));
   EXPECT_EQ(run_command(gateway, "gpuqueue --why 18").out,
             "Job 18: It needs 4 free GPUs; no node has them.\n");
 }
