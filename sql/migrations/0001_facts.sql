@@ -1,6 +1,9 @@
 -- Facts, as the journal tells them. Append-only: a row's key is the journal record and the event in it, so that writing
 -- a record twice changes nothing. Ids of nodes and devices are the cluster's own; views join their names.
 --
+-- Rows of one event (an attempt, its members and grants) come in one transaction from one place, so no foreign keys tie
+-- them: those cost as much as all the rest. The view muster.contradictions finds what does not belong together.
+--
 -- at_us is engine time (monotone; limits and money use it), wall is UTC, a label. Counts that a peer reports may be any
 -- 64-bit number, hence numeric(20).
 
@@ -122,8 +125,7 @@ create table muster.device_reports (
   memory_mib numeric(20) not null check (memory_mib >= 0),
   state text not null,
   state_reason text not null,
-  primary key (cluster, seq, ordinal, device),
-  foreign key (cluster, seq, ordinal) references muster.node_reports
+  primary key (cluster, seq, ordinal, device)
 );
 create index on muster.device_reports (cluster, device, seq desc);
 comment on table muster.device_reports is 'GPUs of a node report. A device id stands for one UUID for ever.';
@@ -276,8 +278,7 @@ create table muster.members (
   tasks bigint not null check (tasks >= 0),
   cpus bigint not null check (cpus >= 0),
   memory_mib numeric(20) not null check (memory_mib >= 0),
-  primary key (cluster, seq, ordinal, member),
-  foreign key (cluster, seq, ordinal) references muster.attempts_started
+  primary key (cluster, seq, ordinal, member)
 );
 comment on table muster.members is 'Nodes of an attempt, in rank order, and what each gives.';
 
@@ -291,8 +292,7 @@ create table muster.grants (
   milli bigint not null check (milli between 1 and 1000),
   memory_mib numeric(20) not null check (memory_mib >= 0),
   profile text not null,
-  primary key (cluster, seq, ordinal, device),
-  foreign key (cluster, seq, ordinal, member) references muster.members
+  primary key (cluster, seq, ordinal, device)
 );
 create index on muster.grants (cluster, device, seq);
 comment on table muster.grants is 'GPUs of an attempt, whole (1000 milli) or in part: one row a device, held until attempts_ended.';

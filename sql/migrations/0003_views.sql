@@ -151,6 +151,14 @@ create view muster.contradictions as
       and not exists (select from muster.attempts_launched l where (l.cluster, l.job, l.element, l.attempt)
                       = (e.cluster, e.job, e.element, e.attempt))
   union all
+  select g.cluster, 0, 0, 0, 'grant without a member, seq ' || g.seq from muster.grants g
+    where not exists (select from muster.members m where (m.cluster, m.seq, m.ordinal, m.member)
+                      = (g.cluster, g.seq, g.ordinal, g.member))
+  union all
+  select m.cluster, 0, 0, 0, 'member without an attempt, seq ' || m.seq from muster.members m
+    where not exists (select from muster.attempts_started s where (s.cluster, s.seq, s.ordinal)
+                      = (m.cluster, m.seq, m.ordinal))
+  union all
   select x.cluster, x.job, x.element, x.attempt, 'device ' || x.device || ' granted beyond its size'
   from (
     select c.*, sum(c.delta) over (partition by c.cluster, c.device order by c.seq, c.ordinal) as held
