@@ -1,5 +1,5 @@
-// muster-compactor: folds the journal's finished segments into a snapshot. Runs beside the controller at low priority, reads
-// only files that nobody writes to any more, and ends.
+// muster-compactor: folds the journal's finished segments into a snapshot. Runs beside the
+// controller at low priority, reads only files that nobody writes to any more, and ends.
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>

@@ -169,8 +169,8 @@ void ClusterApply::operator()(const JobSubmitted& event) {
   facts->request = event.request;
   facts->request_index = event.request_index;
   facts->name = event.spec.name;
-  facts->owner = cluster.owners_.take(
-      JobOwner{event.uid, event.gid, event.user, event.groups, event.host});
+  facts->owner =
+      cluster.owners_.take(JobOwner{event.uid, event.gid, event.user, event.groups, event.host});
   facts->terms = cluster.terms_.take(terms_of(event.spec));
   facts->launch = event.launch;
   facts->script = event.script;
@@ -178,7 +178,8 @@ void ClusterApply::operator()(const JobSubmitted& event) {
   facts->submitted_at = stamp.at;
   facts->submitted_wall = stamp.wall;
   const ElementState first = event.spec.hold ? ElementState::kHeld : ElementState::kPending;
-  const auto it = cluster.jobs_.try_emplace(cluster.jobs_.end(), event.job, std::move(facts), first);
+  const auto it =
+      cluster.jobs_.try_emplace(cluster.jobs_.end(), event.job, std::move(facts), first);
   JobChange(it->second, cluster.digest_).add_to_digest();
   ++cluster.unfinished_;
   ++cluster.unfinished_of_[event.uid];

@@ -20,7 +20,8 @@ namespace muster {
 enum class AttemptState : std::uint8_t { kPreparing, kRunning, kStopping, kEnded };
 template <>
 struct EnumNames<AttemptState> {
-  static constexpr std::array<std::string_view, 4> kNames{"preparing", "running", "stopping", "ended"};
+  static constexpr std::array<std::string_view, 4> kNames{"preparing", "running", "stopping",
+                                                          "ended"};
 };
 
 struct AttemptTransition {
@@ -47,7 +48,7 @@ struct Attempt {
   AttemptState state = AttemptState::kPreparing;
   Instant started_at;
   WallTime started_wall;
-  Instant launched_at;     // Meaningful when launched.
+  Instant launched_at;  // Meaningful when launched.
   WallTime launched_wall;
   bool launched = false;
   std::string master_address;
@@ -56,7 +57,7 @@ struct Attempt {
   bool requeue = false;           // A person asked for another attempt.
   std::map<NodeId, ExitRecord> members_ended;
 
-  std::uint64_t place_digest = 0;    // Cached parts of the cluster's digest.
+  std::uint64_t place_digest = 0;  // Cached parts of the cluster's digest.
   std::uint64_t members_digest = 0;
 
   const Member* find_member(NodeId node) const;  // Null: the node is not part of the place.

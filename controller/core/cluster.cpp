@@ -17,7 +17,9 @@ auto find_in(Map& map, const Key& key) -> decltype(&map.find(key)->second) {
 }  // namespace
 
 const Job* Cluster::find_job(JobId id) const { return find_in(jobs_, id); }
-const Attempt* Cluster::find_attempt(const AttemptKey& key) const { return find_in(attempts_, key); }
+const Attempt* Cluster::find_attempt(const AttemptKey& key) const {
+  return find_in(attempts_, key);
+}
 const Node* Cluster::find_node(NodeId id) const { return find_in(nodes_, id); }
 
 const Attempt* Cluster::find_attempt(const ElementKey& key) const {

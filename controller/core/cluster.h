@@ -1,5 +1,6 @@
 // The journalled truth: jobs, attempts, nodes, configuration. Changed by apply() only, digested
-// incrementally. What is not told by events does not belong here. Reads are for the engine's thread.
+// incrementally. What is not told by events does not belong here. Reads are for the engine's
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@
 
 namespace muster {
 
-constexpr Duration kRequestKept = hours(1);       // A retried submit is recognised for this long.
+constexpr Duration kRequestKept = hours(1);  // A retried submit is recognised for this long.
 constexpr Duration kForgottenKept = days(30);
 constexpr std::size_t kForgottenRunsMax = 100000;
 
@@ -54,8 +55,8 @@ class Cluster {
   Cluster(Cluster&&) noexcept = default;
   Cluster& operator=(Cluster&&) noexcept = default;
 
-  // In order, every event once. Cannot fail: an event that does not fit is a bug, or damage that the
-  // journal's checksum did not catch, and ends the process.
+  // In order, every event once. Cannot fail: an event that does not fit is a bug, or damage that
+  // the journal's checksum did not catch, and ends the process.
   void apply(const Event& event, const Stamp& stamp);
 
   const std::map<JobId, Job>& jobs() const { return jobs_; }

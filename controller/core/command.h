@@ -1,5 +1,5 @@
-// What the engine can be asked to do. Imperative; never journalled. Bytes that core does not need (scripts,
-// environments, launch details) arrive as references or opaque strings.
+// What the engine can be asked to do. Imperative; never journalled. Bytes that core does not need
+// (scripts, environments, launch details) arrive as references or opaque strings.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,8 @@ struct EnumNames<Role> {
   static constexpr std::array<std::string_view, 3> kNames{"user", "operator", "admin"};
 };
 
-// Who asks; established by the gateway's kernel and the controller's configuration, never by the client.
+// Who asks; established by the gateway's kernel and the controller's configuration, never by the
+// client.
 struct Requester {
   Uid uid;
   Gid gid;
@@ -46,7 +47,8 @@ struct SubmitJobs {
   bool dry_run = false;
 };
 
-// Which jobs a verb means. Empty lists mean "no restriction"; at least one list or `all_mine` must be given.
+// Which jobs a verb means. Empty lists mean "no restriction"; at least one list or `all_mine` must
+// be given.
 struct JobSelection {
   std::vector<ElementKey> elements;  // Element only counts when element_given.
   std::vector<bool> element_given;   // Parallel to elements.
@@ -59,12 +61,25 @@ struct JobSelection {
 struct CancelJobs {
   Requester who;
   JobSelection which;
-  std::int32_t signal = 0;  // 0: end the job; otherwise send this signal to its tasks and leave it be.
+  std::int32_t signal =
+      0;  // 0: end the job; otherwise send this signal to its tasks and leave it be.
 };
-struct HoldJobs { Requester who; JobSelection which; };
-struct ReleaseJobs { Requester who; JobSelection which; };
-struct RequeueJobs { Requester who; JobSelection which; };
-struct TopJobs { Requester who; JobSelection which; };  // To the head of the requester's own pending jobs.
+struct HoldJobs {
+  Requester who;
+  JobSelection which;
+};
+struct ReleaseJobs {
+  Requester who;
+  JobSelection which;
+};
+struct RequeueJobs {
+  Requester who;
+  JobSelection which;
+};
+struct TopJobs {
+  Requester who;
+  JobSelection which;
+};  // To the head of the requester's own pending jobs.
 struct SetJobs {
   Requester who;
   JobSelection which;
@@ -94,10 +109,18 @@ struct ApplyConfig {
 };
 
 // ---- from workers; node is the authenticated one ----
-enum class AttemptPhase : std::uint8_t { kUnknown, kPreparing, kPrepared, kRunning, kStopping, kEnded };
+enum class AttemptPhase : std::uint8_t {
+  kUnknown,
+  kPreparing,
+  kPrepared,
+  kRunning,
+  kStopping,
+  kEnded
+};
 template <>
 struct EnumNames<AttemptPhase> {
-  static constexpr std::array<std::string_view, 6> kNames{"unknown", "preparing", "prepared", "running", "stopping", "ended"};
+  static constexpr std::array<std::string_view, 6> kNames{"unknown", "preparing", "prepared",
+                                                          "running", "stopping",  "ended"};
 };
 
 // What a worker says of one attempt. kEnded carries the exit record; kPrepared the ports.
@@ -123,19 +146,28 @@ struct WorkerInventory {
   std::string node;
   Inventory inventory;
 };
-struct WorkerHeard { std::string node; };  // A heartbeat: changes Liveness only.
-struct WorkerLost { std::string node; };   // The connection broke; the node is not yet suspect.
+struct WorkerHeard {
+  std::string node;
+};  // A heartbeat: changes Liveness only.
+struct WorkerLost {
+  std::string node;
+};  // The connection broke; the node is not yet suspect.
 
 // ---- from the clockwork ----
 struct PassBudget {
   std::uint32_t shapes_max = 256;      // Distinct requests tried, not jobs.
   std::uint32_t placements_max = 512;  // Keeps one step short; the next pass continues.
 };
-struct SchedulePass { PassBudget budget; };
+struct SchedulePass {
+  PassBudget budget;
+};
 struct Tick {};  // Deadlines, leases, suspicion, forgetting: called at least once a second.
 // SQL has every record up to this one: ended jobs up to there may be forgotten.
-struct FeedReached { Seq seq; };
-// The next record closes its segment: answers with a record that holds SegmentSealed{its own seq, digest} alone.
+struct FeedReached {
+  Seq seq;
+};
+// The next record closes its segment: answers with a record that holds SegmentSealed{its own seq,
+// digest} alone.
 struct SealSegment {};
 struct BeginEpoch {
   Epoch epoch;
@@ -145,8 +177,8 @@ struct BeginEpoch {
 };
 
 using Command =
-    std::variant<SubmitJobs, CancelJobs, HoldJobs, ReleaseJobs, RequeueJobs, TopJobs, SetJobs, ChangeNodes, EnrolNode,
-                 ApplyConfig, WorkerHello, WorkerReport, WorkerInventory, WorkerHeard, WorkerLost, SchedulePass, Tick,
-                 BeginEpoch, FeedReached, SealSegment>;
+    std::variant<SubmitJobs, CancelJobs, HoldJobs, ReleaseJobs, RequeueJobs, TopJobs, SetJobs,
+                 ChangeNodes, EnrolNode, ApplyConfig, WorkerHello, WorkerReport, WorkerInventory,
+                 WorkerHeard, WorkerLost, SchedulePass, Tick, BeginEpoch, FeedReached, SealSegment>;
 
 }  // namespace muster

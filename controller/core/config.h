@@ -1,4 +1,5 @@
-// The part of the configuration that decisions depend on. Journalled when applied, so that a replay sees the same.
+// The part of the configuration that decisions depend on. Journalled when applied, so that a replay
+// sees the same.
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ struct QueueConfig {
   std::vector<std::string> accounts;  // Allowed; empty: all.
   bool open = true;                   // Accepts submissions.
   Duration kill_wait = seconds(30);
-  std::uint32_t retries_max = 3;      // After faults that were not the job's own.
+  std::uint32_t retries_max = 3;  // After faults that were not the job's own.
   bool allow_root_jobs = false;
   auto operator<=>(const QueueConfig&) const = default;
   template <class Self, class V>

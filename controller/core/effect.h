@@ -1,5 +1,6 @@
-// Errands: what the world must be told once the events that caused them are durable. None is the only holder of an
-// obligation: every one but Reply is derived again from Cluster and Liveness after a restart or a new hello.
+// Errands: what the world must be told once the events that caused them are durable. None is the
+// only holder of an obligation: every one but Reply is derived again from Cluster and Liveness
+// after a restart or a new hello.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 #include <vector>
 
 #include "base/types/ids.h"
-#include "base/types/result.h"
 #include "base/types/resources.h"
+#include "base/types/result.h"
 
 namespace muster {
 
@@ -21,17 +22,31 @@ struct Reply {
   std::vector<std::string> notes;  // Warnings and per-job remarks, one line each.
 };
 
-// Host reads the job's facts, blobs and place from the cluster and sends a signed order to the node.
-struct SendPrepare { AttemptKey key; NodeId node; };
-struct SendGo { AttemptKey key; NodeId node; };
+// Host reads the job's facts, blobs and place from the cluster and sends a signed order to the
+// node.
+struct SendPrepare {
+  AttemptKey key;
+  NodeId node;
+};
+struct SendGo {
+  AttemptKey key;
+  NodeId node;
+};
 struct SendKill {
   AttemptKey key;
   NodeId node;
   std::string reason;  // "cancelled by kim", "rank 3 on n2 exited with 1", …
   Duration grace;      // Between SIGTERM and SIGKILL.
 };
-struct SendSignal { AttemptKey key; NodeId node; std::int32_t signal = 0; };
-struct SendForget { AttemptKey key; NodeId node; };  // Its end is journalled: the record may go.
+struct SendSignal {
+  AttemptKey key;
+  NodeId node;
+  std::int32_t signal = 0;
+};
+struct SendForget {
+  AttemptKey key;
+  NodeId node;
+};  // Its end is journalled: the record may go.
 
 using Effect = std::variant<SendPrepare, SendGo, SendKill, SendSignal, SendForget>;
 

@@ -31,14 +31,17 @@ struct NoteChange {
   void operator()(const SegmentSealed&) const {}
   template <class Other>
   void operator()(const Other& event) const {
-    if constexpr (requires { event.key; }) changes.jobs.insert(event.key.job);
-    else changes.jobs.insert(event.job);
+    if constexpr (requires { event.key; })
+      changes.jobs.insert(event.key.job);
+    else
+      changes.jobs.insert(event.job);
   }
 };
 
 void apply_config(Step& step, const ApplyConfig& command) {
   if (command.who.role != Role::kAdmin) {
-    return step.refuse(fail(ErrorCode::kConflict, "only an administrator may apply a configuration"));
+    return step.refuse(
+        fail(ErrorCode::kConflict, "only an administrator may apply a configuration"));
   }
   ClusterConfig config = command.config;
   config.version = step.cluster().config().version;
@@ -53,7 +56,8 @@ void begin_epoch(Step& step, const BeginEpoch& command) {
   Liveness& liveness = step.liveness();
   liveness = Liveness{};
   liveness.began_at = step.now().at;
-  for (const auto& [id, node] : step.cluster().nodes()) step.brain().board.ledger.set_connected(id, false);
+  for (const auto& [id, node] : step.cluster().nodes())
+    step.brain().board.ledger.set_connected(id, false);
   for (const auto& [key, attempt] : step.cluster().attempts()) open_attempt(step, key);
 }
 
@@ -128,7 +132,8 @@ struct Dispatch {
 void Brain::apply(const Event& event, const Stamp& stamp) {
   const AttemptEnded* ended = std::get_if<AttemptEnded>(&event);
   if (ended != nullptr) {
-    for (const Member& member : cluster.find_attempt(ended->key)->place->members) changes.nodes.insert(member.node);
+    for (const Member& member : cluster.find_attempt(ended->key)->place->members)
+      changes.nodes.insert(member.node);
   }
   board.before(cluster, event);
   cluster.apply(event, stamp);

@@ -1,5 +1,5 @@
-// The queue's one brain: step() decides and applies, replay() only applies. Pure: time is an argument, effects are
-// values. One thread owns an Engine.
+// The queue's one brain: step() decides and applies, replay() only applies. Pure: time is an
+// argument, effects are values. One thread owns an Engine.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,15 @@ struct Now {
   WallTime wall;
 };
 
-// What one command led to. The caller writes `record` (when there is one) to the journal and releases `reply` and
-// `effects` only when it is durable; without a record both may go as soon as all earlier records are durable.
+// What one command led to. The caller writes `record` (when there is one) to the journal and
+// releases `reply` and `effects` only when it is durable; without a record both may go as soon as
+// all earlier records are durable.
 struct Outcome {
   Reply reply;
   std::optional<Record> record;
   std::vector<Effect> effects;
-  bool pass_wanted = false;  // Something changed that a SchedulePass should look at, or one stopped at its budget.
+  bool pass_wanted =
+      false;  // Something changed that a SchedulePass should look at, or one stopped at its budget.
 };
 
 // What readers must be told: ids whose rows changed since the last take_changes().
@@ -47,7 +49,8 @@ class Engine {
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
 
-  // Restart: first load() a snapshot's cluster (optional), then replay() every later record in order.
+  // Restart: first load() a snapshot's cluster (optional), then replay() every later record in
+  // order.
   void load(Cluster cluster, Seq seq);
   void replay(const Record& record);
 

@@ -1,5 +1,6 @@
-// Past facts: what the journal holds and what apply() changes memory by. Outcomes, never commands. A released event
-// never changes; a new version gets a new type number. Everything the SQL feed writes can be told from events alone.
+// Past facts: what the journal holds and what apply() changes memory by. Outcomes, never commands.
+// A released event never changes; a new version gets a new type number. Everything the SQL feed
+// writes can be told from events alone.
 #pragma once
 
 #include <optional>
@@ -60,7 +61,8 @@ struct NodeEnrolled {
   }
 };
 
-// The node's inventory or boot id is new. device_ids is parallel to inventory.gpus; a UUID keeps its id for ever.
+// The node's inventory or boot id is new. device_ids is parallel to inventory.gpus; a UUID keeps
+// its id for ever.
 struct NodeReported {
   static constexpr int kType = 4;
   static constexpr std::string_view kName = "NodeReported";
@@ -143,7 +145,8 @@ struct JobSubmitted {
   }
 };
 
-// Elements named by ranges, so that a verb on a whole array is one event. A plain job is the range 0-0.
+// Elements named by ranges, so that a verb on a whole array is one event. A plain job is the range
+// 0-0.
 struct ElementsHeld {
   static constexpr int kType = 11;
   static constexpr std::string_view kName = "ElementsHeld";
@@ -269,7 +272,7 @@ struct AttemptStopping {
   static constexpr int kType = 22;
   static constexpr std::string_view kName = "AttemptStopping";
   AttemptKey key;
-  Cause cause;          // Why; becomes the attempt's cause unless a member knows better.
+  Cause cause;           // Why; becomes the attempt's cause unless a member knows better.
   bool requeue = false;  // A person asked for another attempt.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -291,7 +294,8 @@ struct MemberEnded {
     visit(3, "record", self.record);
   }
 };
-// All members have ended: the capacity is free. charged is from launch to here, 0 when it never launched.
+// All members have ended: the capacity is free. charged is from launch to here, 0 when it never
+// launched.
 struct AttemptEnded {
   static constexpr int kType = 24;
   static constexpr std::string_view kName = "AttemptEnded";
@@ -323,12 +327,14 @@ struct SegmentSealed {
   }
 };
 
-using Event = std::variant<EpochBegun, ConfigApplied, NodeEnrolled, NodeReported, NodeStateChanged, NodeRemoved,
-                           JobSubmitted, ElementsHeld, ElementsReleased, ElementsEnded, ElementRequeued, JobChanged,
-                           JobForgotten, AttemptStarted, AttemptLaunched, AttemptStopping, MemberEnded, AttemptEnded,
-                           SegmentSealed>;
+using Event =
+    std::variant<EpochBegun, ConfigApplied, NodeEnrolled, NodeReported, NodeStateChanged,
+                 NodeRemoved, JobSubmitted, ElementsHeld, ElementsReleased, ElementsEnded,
+                 ElementRequeued, JobChanged, JobForgotten, AttemptStarted, AttemptLaunched,
+                 AttemptStopping, MemberEnded, AttemptEnded, SegmentSealed>;
 
-// One journal record: all events of one command, atomic. Rows in SQL are keyed (cluster, seq, ordinal in events).
+// One journal record: all events of one command, atomic. Rows in SQL are keyed (cluster, seq,
+// ordinal in events).
 struct Record {
   Seq seq;
   Epoch epoch;

@@ -12,8 +12,9 @@ namespace {
 const Node* node_of(Step& step, const std::string& name) {
   const Node* node = step.cluster().find_node(name);
   if (node == nullptr) {
-    step.refuse(fail(ErrorCode::kNotFound, "node " + escape_for_terminal(name) +
-                                               " is not enrolled here: add it with gpuadmin node add"));
+    step.refuse(
+        fail(ErrorCode::kNotFound, "node " + escape_for_terminal(name) +
+                                       " is not enrolled here: add it with gpuadmin node add"));
   }
   return node;
 }
@@ -28,7 +29,8 @@ Result<void> check_inventory(const Inventory& inventory) {
     if (gpu.uuid.empty() || gpu.uuid.size() > kNameBytesMax) {
       return fail(ErrorCode::kInvalid, "a GPU without a usable UUID");
     }
-    if (!uuids.insert(gpu.uuid).second) return fail(ErrorCode::kInvalid, "GPU " + gpu.uuid + " twice");
+    if (!uuids.insert(gpu.uuid).second)
+      return fail(ErrorCode::kInvalid, "GPU " + gpu.uuid + " twice");
   }
   return {};
 }
@@ -64,7 +66,7 @@ void set_connected(Step& step, NodeId id, bool connected) {
   if (connected) step.want_pass();
 }
 
-// A node that was only slow is itself again; one whose connection broke has to say hello first.
+// A node that was only silent is itself again; a new session of it begins with a hello.
 void note_heard(Step& step, NodeId id) {
   NodeLiveness& live = step.liveness().nodes[id];
   live.heard = true;
@@ -107,7 +109,8 @@ Result<void> may_change(const Requester& who, NodeVerb verb) {
 Result<void> check_removal(Step& step, const Node& node) {
   const std::set<AttemptKey>& on = step.cluster().attempts_on(node.id);
   if (on.empty()) return {};
-  return fail(ErrorCode::kConflict, "node " + node.name + " still has " + std::to_string(on.size()) +
+  return fail(ErrorCode::kConflict, "node " + node.name + " still has " +
+                                        std::to_string(on.size()) +
                                         " attempts: drain it and wait, or confirm that it is dead");
 }
 
@@ -194,7 +197,10 @@ void take_heartbeat(Step& step, const WorkerHeard& command) {
 void take_loss(Step& step, const WorkerLost& command) {
   const Node* node = step.cluster().find_node(command.node);
   if (node == nullptr) return;
-  step.liveness().nodes[node->id].silent = false;
+  // Heard again without a hello, its session has survived and nothing that was said is lost: it was
+  // only silent.
+  NodeLiveness& live = step.liveness().nodes[node->id];
+  live.silent = live.silent || live.connected;
   set_connected(step, node->id, false);
 }
 
@@ -207,7 +213,8 @@ void change_nodes(Step& step, const ChangeNodes& command) {
     const Node* node = node_of(step, name);
     if (node == nullptr) return;
     if (command.verb != NodeVerb::kRemove) continue;
-    if (const Result<void> free = check_removal(step, *node); !free) return step.refuse(free.error());
+    if (const Result<void> free = check_removal(step, *node); !free)
+      return step.refuse(free.error());
   }
   for (const std::string& name : command.nodes) {
     if (const Node* node = step.cluster().find_node(name)) change_node(step, command, *node);
@@ -223,7 +230,8 @@ void enrol_node(Step& step, const EnrolNode& command) {
     return step.refuse(fail(ErrorCode::kInvalid, "node name: " + checked.error().message));
   }
   if (command.public_key.size() != kKeyBytes) {
-    return step.refuse(fail(ErrorCode::kInvalid, "node " + command.node + ": the key is not 40 characters of Z85"));
+    return step.refuse(fail(ErrorCode::kInvalid,
+                            "node " + command.node + ": the key is not 40 characters of Z85"));
   }
   const Node* known = step.cluster().find_node(command.node);
   if (known != nullptr && known->public_key == command.public_key) return;

@@ -6,8 +6,8 @@
 
 namespace muster {
 
-constexpr std::size_t kBrakeNodesMin = 3;        // Fewer silent nodes are ordinary failures.
-constexpr std::size_t kBrakePercent = 20;        // More than this at once is likely our own network.
+constexpr std::size_t kBrakeNodesMin = 3;  // Fewer silent nodes are ordinary failures.
+constexpr std::size_t kBrakePercent = 20;  // More than this at once is likely our own network.
 constexpr Duration kBrakeWindow = seconds(60);
 
 void take_hello(Step& step, const WorkerHello& command);

@@ -37,7 +37,8 @@ bool is_prepared(AttemptPhase phase) {
 
 Duration grace_of(Step& step, const AttemptKey& key) {
   const Job* job = step.cluster().find_job(key.job);
-  const QueueConfig* queue = job == nullptr ? nullptr : step.cluster().find_queue(job->facts().queue());
+  const QueueConfig* queue =
+      job == nullptr ? nullptr : step.cluster().find_queue(job->facts().queue());
   return queue == nullptr ? seconds(30) : queue->kill_wait;
 }
 
@@ -85,7 +86,8 @@ void consider_end(Step& step, const AttemptKey& key, NodeId node, const ExitReco
       Cause cause = record.cause;
       if (cause.kind == CauseKind::kCompleted) {
         cause = record_of(CauseKind::kLaunchFailed, step.cluster().find_node(node),
-                          "ended before it was launched", Retry::kElsewhere).cause;
+                          "ended before it was launched", Retry::kElsewhere)
+                    .cause;
       }
       stop_attempt(step, key, std::move(cause), false);
       return;
@@ -135,10 +137,12 @@ void order_member(Step& step, const Attempt& attempt, MemberLiveness& member, No
     case AttemptState::kStopping:
       if (!member.kill_sent) {
         member.kill_sent = true;
-        step.send(SendKill{attempt.key, node, reason_of(*attempt.stopping), grace_of(step, attempt.key)});
+        step.send(
+            SendKill{attempt.key, node, reason_of(*attempt.stopping), grace_of(step, attempt.key)});
       }
       break;
-    case AttemptState::kEnded: break;
+    case AttemptState::kEnded:
+      break;
   }
 }
 
@@ -164,8 +168,10 @@ void report_member(Step& step, const Node& node, const AttemptReport& report) {
   const bool wanted = attempt != nullptr && attempt->find_member(node.id) != nullptr &&
                       attempt->members_ended.count(node.id) == 0;
   if (!wanted) {
-    if (report.phase == AttemptPhase::kEnded) step.send(SendForget{report.key, node.id});
-    else if (report.phase != AttemptPhase::kUnknown) kill_stray(step, report.key, node.id);
+    if (report.phase == AttemptPhase::kEnded)
+      step.send(SendForget{report.key, node.id});
+    else if (report.phase != AttemptPhase::kUnknown)
+      kill_stray(step, report.key, node.id);
     return;
   }
   if (report.phase == AttemptPhase::kUnknown) return miss_member(step, node, report.key);
@@ -177,8 +183,8 @@ void report_member(Step& step, const Node& node, const AttemptReport& report) {
     const NodeId id = node.id;
     end_member(step, report.key, node,
                report.record ? *report.record
-                             : record_of(CauseKind::kShepherdFailed, &node, "ended without a record",
-                                         Retry::kElsewhere));
+                             : record_of(CauseKind::kShepherdFailed, &node,
+                                         "ended without a record", Retry::kElsewhere));
     step.send(SendForget{report.key, id});
     return;
   }
@@ -195,7 +201,8 @@ void miss_member(Step& step, const Node& node, const AttemptKey& key) {
   MemberLiveness& member = books.members[position_of(*attempt, node.id)];
   const bool was_there = is_prepared(member.phase) || attempt->launched;
   member = MemberLiveness{};
-  if (attempt->state == AttemptState::kPreparing && !was_there) return urge_member(step, key, node.id);
+  if (attempt->state == AttemptState::kPreparing && !was_there)
+    return urge_member(step, key, node.id);
   const CauseKind kind = attempt->launched ? CauseKind::kNodeFailed : CauseKind::kLaunchFailed;
   const std::string evidence = attempt->launched ? "its worker no longer knows the attempt"
                                                  : "its worker never had, or lost, the order";
@@ -225,7 +232,8 @@ void signal_attempt(Step& step, const AttemptKey& key, std::int32_t signal) {
   const Attempt* attempt = step.cluster().find_attempt(key);
   if (attempt == nullptr) return;
   for (const Member& member : attempt->place->members) {
-    if (attempt->members_ended.count(member.node) == 0) step.send(SendSignal{key, member.node, signal});
+    if (attempt->members_ended.count(member.node) == 0)
+      step.send(SendSignal{key, member.node, signal});
   }
 }
 
@@ -254,7 +262,8 @@ void fail_unprepared(Step& step, const Attempt& attempt, const AttemptLiveness& 
     const std::string evidence =
         "not prepared within " + to_text(step.cluster().config().limits.prepare_timeout);
     stop_attempt(step, attempt.key,
-                 record_of(CauseKind::kLaunchFailed, node, evidence, Retry::kElsewhere).cause, false);
+                 record_of(CauseKind::kLaunchFailed, node, evidence, Retry::kElsewhere).cause,
+                 false);
     return;
   }
 }
@@ -267,7 +276,8 @@ void check_deadlines(Step& step) {
   for (const AttemptKey& key : late) {
     const auto found = step.liveness().attempts.find(key);
     const Attempt* attempt = step.cluster().find_attempt(key);
-    if (attempt == nullptr || found == step.liveness().attempts.end() || attempt->launched) continue;
+    if (attempt == nullptr || found == step.liveness().attempts.end() || attempt->launched)
+      continue;
     const AttemptLiveness& books = found->second;
     if (attempt->state == AttemptState::kPreparing) {
       if (step.now().at >= books.prepare_deadline) fail_unprepared(step, *attempt, books);

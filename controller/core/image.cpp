@@ -90,7 +90,8 @@ void ClusterImage::take_apart(const Cluster& cluster, WallTime wall, const Sink&
   sink(ImageHead{cluster.epoch_, cluster.cluster_id_, cluster.applied_at_, wall, cluster.job_next_,
                  cluster.node_next_, *cluster.config_});
   for (const auto& [id, node] : cluster.nodes_) sink(ImageNode{node});
-  for (const Device& device : cluster.devices_) sink(ImageDevice{device.id, device.uuid, device.node});
+  for (const Device& device : cluster.devices_)
+    sink(ImageDevice{device.id, device.uuid, device.node});
   std::map<std::shared_ptr<const JobOwner>, std::uint32_t> owners;
   std::map<std::shared_ptr<const JobTerms>, std::uint32_t> terms;
   for (const auto& [id, job] : cluster.jobs_) {

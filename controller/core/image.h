@@ -1,4 +1,5 @@
-// A cluster as a list of plain items and back: what a snapshot holds. Items and fields obey the rules of base/types/fields.h.
+// A cluster as a list of plain items and back: what a snapshot holds. Items and fields obey the
+// rules of base/types/fields.h.
 #pragma once
 
 #include <functional>

@@ -31,7 +31,8 @@ struct ImageBuilder {
   Result<void> operator()(ImageNode& item) const {
     Node& node = item.node;
     if (node.id.value == 0 || node.id >= cluster.node_next_) return corrupt("bad node number");
-    if (node.device_ids.size() != node.inventory.gpus.size()) return corrupt("node without its devices");
+    if (node.device_ids.size() != node.inventory.gpus.size())
+      return corrupt("node without its devices");
     if (!cluster.node_names_.emplace(node.name, node.id).second) return corrupt("node name twice");
     cluster.digest_ += digest_of(node);
     if (!cluster.nodes_.emplace(node.id, std::move(node)).second) return corrupt("node twice");
@@ -54,7 +55,8 @@ struct ImageBuilder {
   Result<void> operator()(ImageTerms& item) const {
     std::uint64_t least = 0;
     for (const IndexRange& range : item.terms.array.ranges) {
-      if (range.step == 0 || range.first > range.last || range.first < least) return corrupt("bad array");
+      if (range.step == 0 || range.first > range.last || range.first < least)
+        return corrupt("bad array");
       least = std::uint64_t{range.last} + 1;
     }
     if (item.terms.groups.empty()) return corrupt("job without a group");
@@ -79,9 +81,11 @@ struct ImageBuilder {
     facts->environment = item.environment;
     facts->submitted_at = item.submitted_at;
     facts->submitted_wall = item.submitted_wall;
-    const auto [it, is_new] = cluster.jobs_.try_emplace(item.id, std::move(facts), ElementState::kPending);
+    const auto [it, is_new] =
+        cluster.jobs_.try_emplace(item.id, std::move(facts), ElementState::kPending);
     if (!is_new) return corrupt("job twice");
-    if (item.ended_seq.value == 0 && item.ended_at.us != 0) return corrupt("end without its record");
+    if (item.ended_seq.value == 0 && item.ended_at.us != 0)
+      return corrupt("end without its record");
     it->second.top_ = item.top;
     return put_spans(it->second, item);
   }
@@ -92,7 +96,8 @@ struct ImageBuilder {
     const bool plain = !job.is_array() && item.spans.size() == 1 && !item.spans[0].ending;
     if (plain) {
       const bool ended = item.spans[0].state == ElementState::kEnded || item.ended_seq.value != 0;
-      if (ended || item.spans[0].first != 0 || item.spans[0].last != 0) return corrupt("bad plain job");
+      if (ended || item.spans[0].first != 0 || item.spans[0].last != 0)
+        return corrupt("bad plain job");
       job.plain_ = item.spans[0].state;
       return {};
     }
@@ -101,8 +106,10 @@ struct ImageBuilder {
     detail.counts = {};
     std::uint64_t least = 0;
     for (const ImageSpan& span : item.spans) {
-      if (span.first < least || span.first > span.last || span.last >= total) return corrupt("bad span");
-      if ((span.state == ElementState::kEnded) != span.ending.has_value()) return corrupt("bad end of a span");
+      if (span.first < least || span.first > span.last || span.last >= total)
+        return corrupt("bad span");
+      if ((span.state == ElementState::kEnded) != span.ending.has_value())
+        return corrupt("bad end of a span");
       least = std::uint64_t{span.last} + 1;
       detail.spans.push_back({span.first, span.last, span.state, share(span.ending)});
       detail.counts[static_cast<std::size_t>(span.state)] += span.last - span.first + 1;
@@ -121,10 +128,16 @@ struct ImageBuilder {
     for (ImageRecord& record : item.records) {
       const auto ordinal = ordinal_of(job.facts().terms->array, record.element);
       if (!ordinal || job.find_span(*ordinal) != nullptr) return corrupt("bad element");
-      if ((record.state == ElementState::kEnded) != record.ending.has_value()) return corrupt("bad end");
+      if ((record.state == ElementState::kEnded) != record.ending.has_value())
+        return corrupt("bad end");
       ElementRecord& added = detail.touched[record.element];
-      added = ElementRecord{record.state, record.attempts, record.retries, record.not_before,
-                            std::move(record.nodes_avoided), std::move(record.reason), nullptr,
+      added = ElementRecord{record.state,
+                            record.attempts,
+                            record.retries,
+                            record.not_before,
+                            std::move(record.nodes_avoided),
+                            std::move(record.reason),
+                            nullptr,
                             share(record.ending)};
       if (record.last) added.last = std::make_shared<const AttemptSummary>(*std::move(record.last));
       ++detail.counts[static_cast<std::size_t>(record.state)];
@@ -137,8 +150,10 @@ struct ImageBuilder {
     if (job == cluster.jobs_.end() || job->second.find_record(item.key.element) == nullptr) {
       return corrupt("attempt without its element");
     }
-    if (item.state == AttemptState::kEnded || item.place.members.empty()) return corrupt("bad attempt");
-    if ((item.state == AttemptState::kStopping) != item.stopping.has_value()) return corrupt("bad stop");
+    if (item.state == AttemptState::kEnded || item.place.members.empty())
+      return corrupt("bad attempt");
+    if ((item.state == AttemptState::kStopping) != item.stopping.has_value())
+      return corrupt("bad stop");
     Attempt attempt;
     attempt.key = item.key;
     attempt.state = item.state;
@@ -158,13 +173,15 @@ struct ImageBuilder {
 
   Result<void> put_attempt(Attempt attempt, const std::vector<ImageEnd>& ends) const {
     for (const ImageEnd& end : ends) {
-      if (attempt.find_member(end.node) == nullptr) return corrupt("end of a node that is no member");
+      if (attempt.find_member(end.node) == nullptr)
+        return corrupt("end of a node that is no member");
       attempt.members_ended.emplace(end.node, end.record);
       attempt.members_digest += digest_of_member_end(attempt.key, end.node, end.record);
     }
     for (const Member& member : attempt.place->members) {
       if (cluster.nodes_.count(member.node) == 0) return corrupt("place on an unknown node");
-      if (!cluster.attempts_on_[member.node].insert(attempt.key).second) return corrupt("member twice");
+      if (!cluster.attempts_on_[member.node].insert(attempt.key).second)
+        return corrupt("member twice");
     }
     cluster.digest_ += digest_of_attempt(attempt) + attempt.members_digest;
     const AttemptKey key = attempt.key;
@@ -190,9 +207,11 @@ struct ImageBuilder {
   // What only all items together tell of a job.
   Result<void> close_job(Job& job) const {
     std::uint64_t elements = 0;
-    for (std::size_t i = 0; i < kElementStates; ++i) elements += job.count(static_cast<ElementState>(i));
+    for (std::size_t i = 0; i < kElementStates; ++i)
+      elements += job.count(static_cast<ElementState>(i));
     if (elements != job.elements()) return corrupt("job with elements missing");
-    if (job.is_ended() != (job.ended_seq().value != 0)) return corrupt("job that ended and did not");
+    if (job.is_ended() != (job.ended_seq().value != 0))
+      return corrupt("job that ended and did not");
     JobChange(job, cluster.digest_).add_to_digest();
     const JobId id = job.facts().id;
     if (job.is_ended()) {

@@ -11,7 +11,8 @@
 
 namespace muster {
 
-// Every take() is matched by one drop(). Not thread-safe; the objects handed out are immutable and may be read anywhere.
+// Every take() is matched by one drop(). Not thread-safe; the objects handed out are immutable and
+// may be read anywhere.
 template <class T>
 class InternPool {
  public:

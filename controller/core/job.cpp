@@ -8,7 +8,9 @@
 namespace muster {
 namespace {
 
-std::uint32_t size_of(const IndexRange& range) { return (range.last - range.first) / range.step + 1; }
+std::uint32_t size_of(const IndexRange& range) {
+  return (range.last - range.first) / range.step + 1;
+}
 
 const std::map<Element, ElementRecord> kNoneTouched;
 
@@ -34,8 +36,10 @@ std::uint32_t first_ordinal_from(const ArraySpec& array, const ElementSpan& span
   std::uint32_t high = span.last;
   while (low < high) {
     const std::uint32_t middle = low + (high - low) / 2;
-    if (element_at(array, middle) < from) low = middle + 1;
-    else high = middle;
+    if (element_at(array, middle) < from)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }

@@ -1,4 +1,5 @@
-// A job in memory: what was asked (immutable, shared with readers in other threads) and where its elements stand.
+// A job in memory: what was asked (immutable, shared with readers in other threads) and where its
+// elements stand.
 #pragma once
 
 #include <array>
@@ -35,7 +36,8 @@ struct JobOwner {
   }
 };
 
-// What scheduling looks at: the spec without its name. One object for all jobs that ask for the same.
+// What scheduling looks at: the spec without its name. One object for all jobs that ask for the
+// same.
 struct JobTerms {
   std::string queue;
   std::string account;
@@ -63,7 +65,8 @@ struct JobTerms {
 
 JobTerms terms_of(const JobSpec& spec);
 
-// Immutable. A change to a job (JobChanged) puts a new object in its place, so readers may keep the old one.
+// Immutable. A change to a job (JobChanged) puts a new object in its place, so readers may keep the
+// old one.
 struct JobFacts {
   JobId id;
   RequestId request;
@@ -139,12 +142,13 @@ struct ElementRecord {
   std::uint32_t retries = 0;   // Of these, repeats after faults that were not the job's own.
   Instant not_before;          // Backoff.
   std::vector<NodeId> nodes_avoided;
-  std::string reason;          // Why it is pending or held again; empty otherwise.
+  std::string reason;                          // Why it is pending or held again; empty otherwise.
   std::shared_ptr<const AttemptSummary> last;  // Null before the first attempt is over.
   std::shared_ptr<const Ending> ending;        // Not null exactly when ended.
 };
 
-// Untouched elements (no attempt yet) of one state, by ordinal: the position in the array's own order.
+// Untouched elements (no attempt yet) of one state, by ordinal: the position in the array's own
+// order.
 struct ElementSpan {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
@@ -152,10 +156,12 @@ struct ElementSpan {
   std::shared_ptr<const Ending> ending;  // Not null exactly when ended.
 };
 
-// The elements of an array numbered 0…n-1, whatever their indices are. A plain job has one: element 0.
+// The elements of an array numbered 0…n-1, whatever their indices are. A plain job has one: element
+// 0.
 std::uint32_t elements_total(const ArraySpec& array);
 std::optional<std::uint32_t> ordinal_of(const ArraySpec& array, Element element);
-Element element_at(const ArraySpec& array, std::uint32_t ordinal);  // ordinal must be < elements_total.
+Element element_at(const ArraySpec& array,
+                   std::uint32_t ordinal);  // ordinal must be < elements_total.
 // The elements at first…last, as ranges of indices.
 std::vector<IndexRange> ranges_of(const ArraySpec& array, std::uint32_t first, std::uint32_t last);
 
@@ -170,7 +176,9 @@ class Job {
   const JobFacts& facts() const { return *facts_; }
   const std::shared_ptr<const JobFacts>& facts_shared() const { return facts_; }
   std::int64_t top() const { return top_; }  // Among its owner's own jobs: higher is earlier.
-  Seq ended_seq() const { return detail_ ? detail_->ended_seq : Seq{}; }  // 0 while any element is not ended.
+  Seq ended_seq() const {
+    return detail_ ? detail_->ended_seq : Seq{};
+  }  // 0 while any element is not ended.
   Instant ended_at() const { return detail_ ? detail_->ended_at : Instant{}; }
   bool is_array() const { return facts_->is_array(); }
   bool is_ended() const { return count(ElementState::kEnded) == elements(); }

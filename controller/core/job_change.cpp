@@ -44,7 +44,8 @@ std::uint64_t digest_of_facts(const JobFacts& facts) {
 }
 
 std::uint64_t JobChange::digest_of_head() const {
-  std::uint64_t hash = combine64(digest_of_facts(job_.facts()), static_cast<std::uint64_t>(job_.top_));
+  std::uint64_t hash =
+      combine64(digest_of_facts(job_.facts()), static_cast<std::uint64_t>(job_.top_));
   const Seq ended = job_.ended_seq();
   if (ended.value != 0) {
     hash = combine64(hash, ended.value);
@@ -178,7 +179,8 @@ std::uint32_t JobChange::move_touched(const IndexRange& range, unsigned from, El
     touch(it->first, [&](ElementRecord& record) {
       record.state = to;
       record.ending = ending;
-      if (to == ElementState::kPending) {  // Released by a person: the count of faults begins again.
+      if (to ==
+          ElementState::kPending) {  // Released by a person: the count of faults begins again.
         record.retries = 0;
         record.not_before = {};
       }

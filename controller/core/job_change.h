@@ -22,7 +22,8 @@ class JobChange {
 
   void replace_facts(std::shared_ptr<const JobFacts> facts);
   void set_top(std::int64_t top);
-  // Every listed element must be in one of the states in `from` (bit 1 << state). ending goes with kEnded.
+  // Every listed element must be in one of the states in `from` (bit 1 << state). ending goes with
+  // kEnded.
   void move(const std::vector<IndexRange>& ranges, unsigned from, ElementState to,
             std::shared_ptr<const Ending> ending);
   // The element has a record afterwards; change(record) may alter everything in it.

@@ -29,7 +29,7 @@ Result<void> check_target(const Cluster& cluster, const Requester& who, const Ta
   if (job == nullptr) {
     if (const std::optional<CauseKind> end = cluster.forgotten_end(target.job)) {
       return fail(ErrorCode::kConflict, "job " + id + " is over (" + std::string(name_of(*end)) +
-                                            "); see gpuacct --job " + id);
+                                            "); see gpuacct " + id);
     }
     return fail(ErrorCode::kNotFound, "there is no job " + id);
   }
@@ -39,7 +39,8 @@ Result<void> check_target(const Cluster& cluster, const Requester& who, const Ta
   }
   if (job->facts().uid() == who.uid || is_operator(who)) return {};
   return fail(ErrorCode::kConflict, "job " + id + " belongs to " + job->facts().user() +
-                                        ": only its owner or an operator may " + std::string(verb) + " it");
+                                        ": only its owner or an operator may " + std::string(verb) +
+                                        " it");
 }
 
 // Jobs found by filter: others' jobs are passed over, not complained about.
@@ -110,7 +111,8 @@ std::vector<IndexRange> ranges_of_target(const Job& job, const Target& target, E
   return {IndexRange{target.element->value, target.element->value, 1}};
 }
 
-void for_each_target(Step& step, const Requester& who, const JobSelection& which, std::string_view verb,
+void for_each_target(Step& step, const Requester& who, const JobSelection& which,
+                     std::string_view verb,
                      const std::function<Result<void>(const Job&, const Target&)>& act) {
   if (is_empty(which)) {
     return step.refuse(fail(ErrorCode::kInvalid, std::string(verb) + ": no job was named"));

@@ -1,5 +1,5 @@
-// One step of the engine under way: decide on what is, emit what happened, errand what must be told.
-// Internal to the core.
+// One step of the engine under way: decide on what is, emit what happened, errand what must be
+// told. Internal to the core.
 #pragma once
 
 #include <set>

@@ -12,20 +12,23 @@ Result<void> check_batch(const Cluster& cluster, const SubmitJobs& command) {
   const std::size_t jobs = command.jobs.size();
   if (jobs == 0) return fail(ErrorCode::kInvalid, "submit: no jobs");
   if (jobs > kBulkJobsMax) {
-    return fail(ErrorCode::kLimit, "submit: " + std::to_string(jobs) + " jobs at once are more than " +
-                                       std::to_string(kBulkJobsMax) + "; send them in several requests");
+    return fail(ErrorCode::kLimit,
+                "submit: " + std::to_string(jobs) + " jobs at once are more than " +
+                    std::to_string(kBulkJobsMax) + "; send them in several requests");
   }
   if (command.request.uid != command.who.uid) {
     return fail(ErrorCode::kInvalid, "submit: the request id belongs to another user");
   }
   if (cluster.jobs_unfinished() + jobs > limits.jobs_max) {
-    return fail(ErrorCode::kLimit, "submit: the cluster holds " + std::to_string(cluster.jobs_unfinished()) +
-                                       " of at most " + std::to_string(limits.jobs_max) + " jobs; retry later");
+    return fail(ErrorCode::kLimit, "submit: the cluster holds " +
+                                       std::to_string(cluster.jobs_unfinished()) + " of at most " +
+                                       std::to_string(limits.jobs_max) + " jobs; retry later");
   }
   const std::uint64_t own = cluster.jobs_unfinished(command.who.uid);
   if (own + jobs > limits.jobs_per_user_max) {
-    return fail(ErrorCode::kLimit, "submit: user " + command.who.user + " has " + std::to_string(own) +
-                                       " of at most " + std::to_string(limits.jobs_per_user_max) +
+    return fail(ErrorCode::kLimit, "submit: user " + command.who.user + " has " +
+                                       std::to_string(own) + " of at most " +
+                                       std::to_string(limits.jobs_per_user_max) +
                                        " jobs; wait for some to end, or use an array");
   }
   return {};
@@ -53,7 +56,8 @@ std::string label(const SubmitJobs& command, std::size_t index) {
 }
 
 void note_dry_run(Step& step, const SubmitJobs& command, std::size_t index, const JobSpec& spec) {
-  step.note(label(command, index) + sentence_for_new(step.cluster(), step.brain().board.ledger, spec));
+  step.note(label(command, index) +
+            sentence_for_new(step.cluster(), step.brain().board.ledger, spec));
 }
 
 }  // namespace

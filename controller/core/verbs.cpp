@@ -16,11 +16,16 @@ constexpr std::int32_t kSignalMax = 64;
 // Why nothing of the target is in the state a verb needs.
 Error not_in(const Job& job, const Target& target, std::string_view needed) {
   const std::string name = "job " + name_of_target(job, target);
-  const auto any = [&](ElementState state) { return !ranges_of_target(job, target, state).empty(); };
+  const auto any = [&](ElementState state) {
+    return !ranges_of_target(job, target, state).empty();
+  };
   std::string is = "has ended";
-  if (any(ElementState::kActive)) is = "is running";
-  else if (any(ElementState::kPending)) is = "is pending";
-  else if (any(ElementState::kHeld)) is = "is already held";
+  if (any(ElementState::kActive))
+    is = "is running";
+  else if (any(ElementState::kPending))
+    is = "is pending";
+  else if (any(ElementState::kHeld))
+    is = "is already held";
   return fail(ErrorCode::kConflict, name + " " + is + ": only " + std::string(needed));
 }
 
@@ -44,14 +49,16 @@ Cause cause_by(CauseKind kind, const Requester& who) {
 // A second word of a person overrides the first, and what the machine had planned.
 void stop_by_person(Step& step, const AttemptKey& key, const Cause& cause, bool requeue) {
   const Attempt& attempt = *step.cluster().find_attempt(key);
-  if (attempt.stopping && attempt.stopping->kind == cause.kind && attempt.requeue == requeue) return;
+  if (attempt.stopping && attempt.stopping->kind == cause.kind && attempt.requeue == requeue)
+    return;
   stop_attempt(step, key, cause, requeue);
 }
 
 Result<void> cancel(Step& step, const CancelJobs& command, const Job& job, const Target& target) {
   const std::vector<AttemptKey> running = attempts_of(step.cluster(), job, target);
   std::vector<IndexRange> waiting = ranges_of_target(job, target, ElementState::kPending);
-  for (const IndexRange& held : ranges_of_target(job, target, ElementState::kHeld)) waiting.push_back(held);
+  for (const IndexRange& held : ranges_of_target(job, target, ElementState::kHeld))
+    waiting.push_back(held);
   if (running.empty() && waiting.empty()) {
     return fail(ErrorCode::kConflict, "job " + name_of_target(job, target) + " has already ended");
   }
@@ -61,7 +68,8 @@ Result<void> cancel(Step& step, const CancelJobs& command, const Job& job, const
   return {};
 }
 
-Result<void> send_signal(Step& step, const CancelJobs& command, const Job& job, const Target& target) {
+Result<void> send_signal(Step& step, const CancelJobs& command, const Job& job,
+                         const Target& target) {
   std::size_t sent = 0;
   for (const AttemptKey& key : attempts_of(step.cluster(), job, target)) {
     if (step.cluster().find_attempt(key)->state != AttemptState::kRunning) continue;
@@ -69,19 +77,22 @@ Result<void> send_signal(Step& step, const CancelJobs& command, const Job& job, 
     ++sent;
   }
   if (sent != 0) return {};
-  return fail(ErrorCode::kConflict, "job " + name_of_target(job, target) + " is not running: no signal sent");
+  return fail(ErrorCode::kConflict,
+              "job " + name_of_target(job, target) + " is not running: no signal sent");
 }
 
-// Moves the job before all other waiting jobs of its owner that compete with it, which keep their order: each takes
-// the position of the next one, so nobody else's turn changes.
+// Moves the job before all other waiting jobs of its owner that compete with it, which keep their
+// order: each takes the position of the next one, so nobody else's turn changes.
 void move_to_top(Step& step, const Job& job, const std::string& by) {
   std::vector<std::pair<std::int64_t, JobId>> own;
   for (const auto& [id, other] : step.cluster().jobs()) {
     const JobFacts& facts = other.facts();
-    const bool competes = facts.uid() == job.facts().uid() && facts.queue() == job.facts().queue() &&
+    const bool competes = facts.uid() == job.facts().uid() &&
+                          facts.queue() == job.facts().queue() &&
                           facts.priority() == job.facts().priority();
     const bool waits = other.count(ElementState::kPending) + other.count(ElementState::kHeld) != 0;
-    if (competes && waits && position_of(other) <= position_of(job)) own.emplace_back(position_of(other), id);
+    if (competes && waits && position_of(other) <= position_of(job))
+      own.emplace_back(position_of(other), id);
   }
   std::sort(own.begin(), own.end());
   MUSTER_ASSERT(!own.empty() && own.back().second == job.facts().id);
@@ -101,8 +112,8 @@ Result<void> check_limit_change(const Job& job, const SetJobs& command, const Qu
   const Duration now = job.facts().time_limit();
   const Duration limit = command.time_limit.value_or(now);
   if (command.who.role == Role::kUser && limit > now) {
-    return fail(ErrorCode::kConflict, name + ": users may only lower the time limit (it is " + to_text(now) +
-                                          "); ask an operator");
+    return fail(ErrorCode::kConflict, name + ": users may only lower the time limit (it is " +
+                                          to_text(now) + "); ask an operator");
   }
   return check_time(queue, limit);
 }
@@ -114,7 +125,8 @@ Result<void> check_change(const Cluster& cluster, const Ledger& ledger, const Jo
   if (job.is_ended()) return fail(ErrorCode::kConflict, name + " has ended");
   const bool moves = command.time_limit || command.queue || command.account;
   if (moves && job.count(ElementState::kActive) != 0) {
-    return fail(ErrorCode::kConflict, name + " is running: its time, queue and account are fixed; requeue it first");
+    return fail(ErrorCode::kConflict,
+                name + " is running: its time, queue and account are fixed; requeue it first");
   }
   if (command.priority && command.who.role == Role::kUser && *command.priority > facts.priority()) {
     return fail(ErrorCode::kConflict, name + ": users may only lower the priority (it is " +
@@ -128,8 +140,10 @@ Result<void> check_change(const Cluster& cluster, const Ledger& ledger, const Jo
       queue_must_be_open(cluster, command.queue.value_or(facts.queue()));
   if (!queue) return queue.error();
   const std::string account = command.account.value_or(facts.account());
-  if (const Result<void> checked = check_account(cluster, **queue, account, facts.user()); !checked) return checked;
-  if (const Result<void> checked = check_limit_change(job, command, **queue, name); !checked) return checked;
+  if (const Result<void> checked = check_account(cluster, **queue, account, facts.user()); !checked)
+    return checked;
+  if (const Result<void> checked = check_limit_change(job, command, **queue, name); !checked)
+    return checked;
   return command.queue ? check_possible(cluster, ledger, **queue, facts.groups()) : Result<void>();
 }
 
@@ -141,65 +155,77 @@ std::string name_of_requester(const Requester& who) {
 
 void cancel_jobs(Step& step, const CancelJobs& command) {
   if (command.signal < 0 || command.signal > kSignalMax) {
-    return step.refuse(fail(ErrorCode::kInvalid, "cancel: there is no signal " + std::to_string(command.signal)));
+    return step.refuse(
+        fail(ErrorCode::kInvalid, "cancel: there is no signal " + std::to_string(command.signal)));
   }
-  for_each_target(step, command.who, command.which, "cancel", [&](const Job& job, const Target& target) {
-    return command.signal != 0 ? send_signal(step, command, job, target) : cancel(step, command, job, target);
-  });
+  for_each_target(step, command.who, command.which, "cancel",
+                  [&](const Job& job, const Target& target) {
+                    return command.signal != 0 ? send_signal(step, command, job, target)
+                                               : cancel(step, command, job, target);
+                  });
 }
 
 void hold_jobs(Step& step, const HoldJobs& command) {
-  for_each_target(step, command.who, command.which, "hold", [&](const Job& job, const Target& target) {
-    std::vector<IndexRange> ranges = ranges_of_target(job, target, ElementState::kPending);
-    if (ranges.empty()) return Result<void>(not_in(job, target, "what is pending can be held"));
-    step.emit(ElementsHeld{target.job, std::move(ranges), name_of_requester(command.who)});
-    return Result<void>();
-  });
+  for_each_target(
+      step, command.who, command.which, "hold", [&](const Job& job, const Target& target) {
+        std::vector<IndexRange> ranges = ranges_of_target(job, target, ElementState::kPending);
+        if (ranges.empty()) return Result<void>(not_in(job, target, "what is pending can be held"));
+        step.emit(ElementsHeld{target.job, std::move(ranges), name_of_requester(command.who)});
+        return Result<void>();
+      });
 }
 
 void release_jobs(Step& step, const ReleaseJobs& command) {
-  for_each_target(step, command.who, command.which, "release", [&](const Job& job, const Target& target) {
-    std::vector<IndexRange> ranges = ranges_of_target(job, target, ElementState::kHeld);
-    if (ranges.empty()) return Result<void>(not_in(job, target, "what is held can be released"));
-    step.emit(ElementsReleased{target.job, std::move(ranges), name_of_requester(command.who)});
-    step.want_pass();
-    return Result<void>();
-  });
+  for_each_target(
+      step, command.who, command.which, "release", [&](const Job& job, const Target& target) {
+        std::vector<IndexRange> ranges = ranges_of_target(job, target, ElementState::kHeld);
+        if (ranges.empty())
+          return Result<void>(not_in(job, target, "what is held can be released"));
+        step.emit(ElementsReleased{target.job, std::move(ranges), name_of_requester(command.who)});
+        step.want_pass();
+        return Result<void>();
+      });
 }
 
 void requeue_jobs(Step& step, const RequeueJobs& command) {
-  for_each_target(step, command.who, command.which, "requeue", [&](const Job& job, const Target& target) {
-    const std::vector<AttemptKey> running = attempts_of(step.cluster(), job, target);
-    if (running.empty()) return Result<void>(not_in(job, target, "what runs can be requeued"));
-    for (const AttemptKey& key : running) {
-      stop_by_person(step, key, cause_by(CauseKind::kRequeued, command.who), true);
-    }
-    return Result<void>();
-  });
+  for_each_target(
+      step, command.who, command.which, "requeue", [&](const Job& job, const Target& target) {
+        const std::vector<AttemptKey> running = attempts_of(step.cluster(), job, target);
+        if (running.empty()) return Result<void>(not_in(job, target, "what runs can be requeued"));
+        for (const AttemptKey& key : running) {
+          stop_by_person(step, key, cause_by(CauseKind::kRequeued, command.who), true);
+        }
+        return Result<void>();
+      });
 }
 
 void top_jobs(Step& step, const TopJobs& command) {
-  for_each_target(step, command.who, command.which, "top", [&](const Job& job, const Target& target) {
-    if (job.count(ElementState::kPending) + job.count(ElementState::kHeld) == 0) {
-      return Result<void>(not_in(job, target, "what waits can be put first"));
-    }
-    move_to_top(step, job, name_of_requester(command.who));
-    step.want_pass();
-    return Result<void>();
-  });
+  for_each_target(step, command.who, command.which, "top",
+                  [&](const Job& job, const Target& target) {
+                    if (job.count(ElementState::kPending) + job.count(ElementState::kHeld) == 0) {
+                      return Result<void>(not_in(job, target, "what waits can be put first"));
+                    }
+                    move_to_top(step, job, name_of_requester(command.who));
+                    step.want_pass();
+                    return Result<void>();
+                  });
 }
 
 void set_jobs(Step& step, const SetJobs& command) {
-  const bool any = command.time_limit || command.queue || command.account || command.priority || command.name;
+  const bool any =
+      command.time_limit || command.queue || command.account || command.priority || command.name;
   if (!any) return step.refuse(fail(ErrorCode::kInvalid, "set: nothing to change"));
-  for_each_target(step, command.who, command.which, "set", [&](const Job& job, const Target& target) {
-    const Result<void> checked = check_change(step.cluster(), step.brain().board.ledger, job, command);
-    if (!checked) return checked;
-    step.emit(JobChanged{target.job, command.time_limit, command.queue, command.account, command.priority,
-                         command.name, std::nullopt, name_of_requester(command.who)});
-    step.want_pass();
-    return Result<void>();
-  });
+  for_each_target(step, command.who, command.which, "set",
+                  [&](const Job& job, const Target& target) {
+                    const Result<void> checked =
+                        check_change(step.cluster(), step.brain().board.ledger, job, command);
+                    if (!checked) return checked;
+                    step.emit(JobChanged{target.job, command.time_limit, command.queue,
+                                         command.account, command.priority, command.name,
+                                         std::nullopt, name_of_requester(command.who)});
+                    step.want_pass();
+                    return Result<void>();
+                  });
 }
 
 }  // namespace muster

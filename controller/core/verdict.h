@@ -14,27 +14,29 @@
 namespace muster {
 
 enum class WaitReason : std::uint8_t {
-  kNotTried,        // Submitted after the last pass; the next one looks at it.
+  kNotTried,  // Submitted after the last pass; the next one looks at it.
   kHeld,
-  kBackoff,         // Pending again after a fault; not before a time.
+  kBackoff,  // Pending again after a fault; not before a time.
   kNoFreeGpus,
   kNoFreeCpus,
   kNoFreeMemory,
   kNodesUnavailable,  // Enough nodes exist, but too many are drained, suspect or dead.
-  kBehindOthers,    // Fits, but a job with higher priority comes first.
-  kArrayLimit,      // As many elements run as the array allows.
+  kBehindOthers,      // Fits, but a job with higher priority comes first.
+  kArrayLimit,        // As many elements run as the array allows.
   kQueueClosed,
-  kNeverPossible,   // The cluster has shrunk: no set of nodes can satisfy it.
+  kNeverPossible,  // The cluster has shrunk: no set of nodes can satisfy it.
 };
 template <>
 struct EnumNames<WaitReason> {
   static constexpr std::array<std::string_view, 11> kNames{
-      "not-tried", "held", "backoff", "no-free-gpus", "no-free-cpus", "no-free-memory", "nodes-unavailable",
-      "behind-others", "array-limit", "queue-closed", "never-possible"};
+      "not-tried",    "held",           "backoff",           "no-free-gpus",
+      "no-free-cpus", "no-free-memory", "nodes-unavailable", "behind-others",
+      "array-limit",  "queue-closed",   "never-possible"};
 };
 
-// One constraint and how many nodes fail it, counted over the nodes of the queue; each node is counted once, at the
-// first constraint it fails, so that the counts and nodes_fit add up to nodes_total.
+// One constraint and how many nodes fail it, counted over the nodes of the queue; each node is
+// counted once, at the first constraint it fails, so that the counts and nodes_fit add up to
+// nodes_total.
 struct Blocker {
   std::string constraint;  // "4 free GPUs of type h100", "32 free CPUs", "node is up", …
   std::uint32_t nodes_failing = 0;
@@ -48,14 +50,15 @@ struct Blocker {
 struct Explanation {
   JobId job;
   WaitReason reason = WaitReason::kNotTried;
-  std::string sentence;  // For people, with the next step.
-  std::uint32_t nodes_total = 0;   // Of the queue.
-  std::uint32_t nodes_fit = 0;     // That could hold a member now.
+  std::string sentence;           // For people, with the next step.
+  std::uint32_t nodes_total = 0;  // Of the queue.
+  std::uint32_t nodes_fit = 0;    // That could hold a member now.
   std::uint32_t nodes_needed = 0;
-  std::vector<Blocker> blockers;   // Worst first.
-  std::uint32_t jobs_ahead = 0;    // Pending jobs of higher priority in the queue.
-  std::optional<AttemptKey> frees_last;  // The running attempt whose end lets it start, when limits are kept.
-  std::optional<Instant> start_latest;   // When that is, by time limits.
+  std::vector<Blocker> blockers;  // Worst first.
+  std::uint32_t jobs_ahead = 0;   // Pending jobs of higher priority in the queue.
+  std::optional<AttemptKey>
+      frees_last;  // The running attempt whose end lets it start, when limits are kept.
+  std::optional<Instant> start_latest;  // When that is, by time limits.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "job", self.job);

@@ -7,25 +7,34 @@ namespace muster {
 namespace {
 
 bool is_order(CauseKind kind) {
-  return kind == CauseKind::kCancelled || kind == CauseKind::kRequeued || kind == CauseKind::kPreempted ||
-         kind == CauseKind::kCompleted;
+  return kind == CauseKind::kCancelled || kind == CauseKind::kRequeued ||
+         kind == CauseKind::kPreempted || kind == CauseKind::kCompleted;
 }
 
 int strength(CauseKind kind) {
   switch (kind) {
-    case CauseKind::kGpuLost: return 8;
-    case CauseKind::kOutOfMemory: return 7;
-    case CauseKind::kNodeFailed: return 6;
-    case CauseKind::kShepherdFailed: return 5;
-    case CauseKind::kLaunchFailed: return 4;
-    case CauseKind::kTimedOut: return 3;
+    case CauseKind::kGpuLost:
+      return 8;
+    case CauseKind::kOutOfMemory:
+      return 7;
+    case CauseKind::kNodeFailed:
+      return 6;
+    case CauseKind::kShepherdFailed:
+      return 5;
+    case CauseKind::kLaunchFailed:
+      return 4;
+    case CauseKind::kTimedOut:
+      return 3;
     case CauseKind::kExited:
-    case CauseKind::kSignalled: return 2;
-    case CauseKind::kNeverPossible: return 1;
+    case CauseKind::kSignalled:
+      return 2;
+    case CauseKind::kNeverPossible:
+      return 1;
     case CauseKind::kCompleted:
     case CauseKind::kCancelled:
     case CauseKind::kPreempted:
-    case CauseKind::kRequeued: return 0;
+    case CauseKind::kRequeued:
+      return 0;
   }
   return 0;
 }
@@ -54,13 +63,15 @@ std::string sentence_of(const Cause& cause) {
 }  // namespace
 
 Cause final_cause(const Attempt& attempt) {
-  if (attempt.stopping && (is_order(attempt.stopping->kind) || attempt.requeue)) return *attempt.stopping;
+  if (attempt.stopping && (is_order(attempt.stopping->kind) || attempt.requeue))
+    return *attempt.stopping;
   const Cause* strongest = attempt.stopping ? &*attempt.stopping : nullptr;
   for (const Member& member : attempt.place->members) {
     const auto ended = attempt.members_ended.find(member.node);
     if (ended == attempt.members_ended.end()) continue;
     const Cause& cause = ended->second.cause;
-    if (strongest == nullptr || strength(cause.kind) > strength(strongest->kind)) strongest = &cause;
+    if (strongest == nullptr || strength(cause.kind) > strength(strongest->kind))
+      strongest = &cause;
   }
   MUSTER_ASSERT(strongest != nullptr);
   return *strongest;
@@ -106,7 +117,8 @@ Event what_follows(const Cluster& cluster, const Attempt& attempt, const Cause& 
   again.hold = record.retries >= retries_max;
   again.reason = sentence_of(cause);
   if (again.hold) {
-    again.reason = "held after " + std::to_string(record.retries + 1) + " failed attempts: " + again.reason;
+    again.reason =
+        "held after " + std::to_string(record.retries + 1) + " failed attempts: " + again.reason;
   }
   return again;
 }

@@ -11,8 +11,8 @@ constexpr std::size_t kNodesAvoidedMax = 16;
 constexpr Duration kBackoffMin = seconds(1);
 constexpr Duration kBackoffMax = minutes(2);
 
-// An order to stop by a person stands. Otherwise the strongest evidence wins, and among equals the first that led to
-// the stop: what was killed because of another's failure explains nothing.
+// An order to stop by a person stands. Otherwise the strongest evidence wins, and among equals the
+// first that led to the stop: what was killed because of another's failure explains nothing.
 Cause final_cause(const Attempt& attempt);
 
 AttemptEnded attempt_ended(const Attempt& attempt, const Cause& cause, Instant now);

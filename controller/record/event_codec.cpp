@@ -17,29 +17,38 @@ const DecodeLimits kJournalLimits{64U << 20U, 1000000, 1024, 32U << 20U, 32};
 template <std::size_t I = 0>
 Result<Event> decode_event(std::uint64_t type, ValueView body) {
   if constexpr (I == std::variant_size_v<Event>) {
-    return fail(ErrorCode::kInvalid, "journal: event type " + std::to_string(type) +
-                                         " is unknown to this release; start the release that wrote it, or a newer one");
+    return fail(ErrorCode::kInvalid,
+                "journal: event type " + std::to_string(type) +
+                    " is unknown to this release; start the release that wrote it, or a newer one");
   } else {
     using E = std::variant_alternative_t<I, Event>;
     if (type != static_cast<std::uint64_t>(E::kType)) return decode_event<I + 1>(type, body);
     auto event = decode<E>(body);
-    if (!event) return fail(ErrorCode::kCorrupt, "journal: " + std::string(E::kName) + ": " + event.error().message);
+    if (!event)
+      return fail(ErrorCode::kCorrupt,
+                  "journal: " + std::string(E::kName) + ": " + event.error().message);
     return Event(std::move(*event));
   }
 }
 
 bool read_head(std::uint64_t key, ValueView value, Record& record) {
   switch (key) {
-    case kSeq: return value.read(record.seq.value);
-    case kEpoch: return value.read(record.epoch.value);
-    case kAt: return value.read(record.at.us);
-    case kWall: return value.read(record.wall.us);
-    default: return true;
+    case kSeq:
+      return value.read(record.seq.value);
+    case kEpoch:
+      return value.read(record.epoch.value);
+    case kAt:
+      return value.read(record.at.us);
+    case kWall:
+      return value.read(record.wall.us);
+    default:
+      return true;
   }
 }
 
 Result<void> read_events(ValueView list, Record& record) {
-  if (!list.is_array() || list.size() > kEventsPerRecordMax) return fail(ErrorCode::kCorrupt, "journal: bad list of events");
+  if (!list.is_array() || list.size() > kEventsPerRecordMax)
+    return fail(ErrorCode::kCorrupt, "journal: bad list of events");
   record.events.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
     const ValueView item = list.item(i);

@@ -38,7 +38,8 @@ Result<std::string> read_whole(const std::string& path) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
   if (error) return fail(ErrorCode::kUnavailable, path + ": " + error.message());
-  if (size > kSegmentFileBytesMax) return fail(ErrorCode::kCorrupt, path + ": too long for a segment");
+  if (size > kSegmentFileBytesMax)
+    return fail(ErrorCode::kCorrupt, path + ": too long for a segment");
   std::string bytes(static_cast<std::size_t>(size), '\0');
   std::ifstream file(path, std::ios::binary);
   if (!file.read(bytes.data(), static_cast<std::streamsize>(size))) {
@@ -63,13 +64,14 @@ class Folder {
       if (!record || record->header.seq > last) break;
       if (record->header.seq <= state_.seq.value) continue;
       if (const Result<void> taken = take(*record); !taken) {
-        return fail(taken.error().code,
-                    segment.path + ": offset " + std::to_string(offset) + ": " + taken.error().message);
+        return fail(taken.error().code, segment.path + ": offset " + std::to_string(offset) + ": " +
+                                            taken.error().message);
       }
     }
     if (state_.seq.value >= last) return {};
-    return fail(ErrorCode::kCorrupt, segment.path + ": offset " + std::to_string(reader->offset()) + ": record " +
-                                         std::to_string(state_.seq.value + 1) + " is missing");
+    return fail(ErrorCode::kCorrupt, segment.path + ": offset " + std::to_string(reader->offset()) +
+                                         ": record " + std::to_string(state_.seq.value + 1) +
+                                         " is missing");
   }
 
   const LoadedSnapshot& state() const { return state_; }
@@ -111,8 +113,9 @@ Result<Folded> fold_journal(const std::string& state_dir) {
     const std::uint64_t last = segments[i + 1].first - 1;
     if (last <= folder.state().seq.value) continue;
     if (segments[i].first > folder.state().seq.value + 1) {
-      return fail(ErrorCode::kCorrupt, segments[i].path + ": records " + std::to_string(folder.state().seq.value + 1) +
-                                           "-" + std::to_string(segments[i].first - 1) + " are missing before it");
+      return fail(ErrorCode::kCorrupt,
+                  segments[i].path + ": records " + std::to_string(folder.state().seq.value + 1) +
+                      "-" + std::to_string(segments[i].first - 1) + " are missing before it");
     }
     if (const Result<void> folded = folder.fold(segments[i], last); !folded) return folded.error();
   }

@@ -13,8 +13,8 @@ struct Folded {
   Seq to;    // Of the snapshot now; equal to `from` when there was nothing to fold.
 };
 
-// state_dir holds journal/ and snapshots/. Every SegmentSealed is compared with the digest counted here; a mismatch,
-// a gap or damage is kCorrupt with the file and the offset, and writes nothing.
+// state_dir holds journal/ and snapshots/. Every SegmentSealed is compared with the digest counted
+// here; a mismatch, a gap or damage is kCorrupt with the file and the offset, and writes nothing.
 Result<Folded> fold_journal(const std::string& state_dir);
 
 }  // namespace muster

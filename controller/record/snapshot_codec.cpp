@@ -25,7 +25,8 @@ void append_item(std::string& out, const ImageItem& item) {
       item);
   const std::uint64_t size = out.size() - start - kLengthBytes;
   MUSTER_ASSERT(size <= kImageItemBytesMax);
-  for (std::size_t i = 0; i < kLengthBytes; ++i) out[start + i] = static_cast<char>(size >> (8U * i));
+  for (std::size_t i = 0; i < kLengthBytes; ++i)
+    out[start + i] = static_cast<char>(size >> (8U * i));
 }
 
 std::uint32_t length_at(std::string_view bytes) {
@@ -39,8 +40,9 @@ std::uint32_t length_at(std::string_view bytes) {
 template <std::size_t I = 0>
 Result<ImageItem> decode_body(std::uint64_t type, ValueView body) {
   if constexpr (I == std::variant_size_v<ImageItem>) {
-    return fail(ErrorCode::kInvalid, "snapshot: item type " + std::to_string(type) +
-                                         " is unknown to this release; start the release that wrote it, or a newer one");
+    return fail(ErrorCode::kInvalid,
+                "snapshot: item type " + std::to_string(type) +
+                    " is unknown to this release; start the release that wrote it, or a newer one");
   } else {
     using Item = std::variant_alternative_t<I, ImageItem>;
     if (type != static_cast<std::uint64_t>(Item::kType)) return decode_body<I + 1>(type, body);

@@ -1,4 +1,5 @@
-// A cluster as the payload of a snapshot file (base/journal): items, each a length of four bytes and [type, fields].
+// A cluster as the payload of a snapshot file (base/journal): items, each a length of four bytes
+// and [type, fields].
 #pragma once
 
 #include <functional>
@@ -18,7 +19,8 @@ Result<void> encode_cluster(const Cluster& cluster, WallTime wall,
 // Takes the payload in pieces of any size, in order.
 class ClusterDecoder {
  public:
-  // kCorrupt for bytes that are no snapshot; kInvalid, naming its number, for an item of a newer release.
+  // kCorrupt for bytes that are no snapshot; kInvalid, naming its number, for an item of a newer
+  // release.
   Result<void> add(std::string_view piece);
   Result<Cluster> finish(std::uint64_t digest);
   WallTime wall() const { return image_.wall(); }

@@ -53,7 +53,8 @@ Result<void> write_all(const File& file, const std::string& path, std::string_vi
   return {};
 }
 
-Result<std::size_t> read_some(const File& file, const std::string& path, char* into, std::size_t size) {
+Result<std::size_t> read_some(const File& file, const std::string& path, char* into,
+                              std::size_t size) {
   std::size_t got = 0;
   while (got < size) {
     const ssize_t piece = ::read(file.fd(), into + got, size - got);
@@ -66,7 +67,8 @@ Result<std::size_t> read_some(const File& file, const std::string& path, char* i
 }
 
 std::optional<std::uint64_t> seq_of(const std::string& name) {
-  if (name.size() <= kPrefix.size() || name.compare(0, kPrefix.size(), kPrefix) != 0) return std::nullopt;
+  if (name.size() <= kPrefix.size() || name.compare(0, kPrefix.size(), kPrefix) != 0)
+    return std::nullopt;
   std::uint64_t seq = 0;
   const char* end = name.data() + name.size();
   const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, seq);
@@ -97,7 +99,9 @@ std::array<std::uint8_t, 16> cluster_bytes(const Cluster& cluster) {
 Result<LoadedSnapshot> load(const std::string& path) {
   const File file(path, O_RDONLY);
   if (!file.is_open()) return broken(path, "cannot open");
-  const auto source = [&](char* into, std::size_t size) { return read_some(file, path, into, size); };
+  const auto source = [&](char* into, std::size_t size) {
+    return read_some(file, path, into, size);
+  };
   Result<SnapshotReader> reader = SnapshotReader::open(source);
   if (!reader) return fail(reader.error().code, path + ": " + reader.error().message);
   ClusterDecoder decoder;
@@ -118,8 +122,10 @@ Result<LoadedSnapshot> load(const std::string& path) {
 Result<void> write_file(const std::string& path, const Cluster& cluster, Seq seq, WallTime wall) {
   const File file(path, O_WRONLY | O_CREAT | O_TRUNC);
   if (!file.is_open()) return broken(path, "cannot create");
-  const SnapshotLabel label{cluster_bytes(cluster), seq.value, cluster.epoch().value, cluster.digest()};
-  SnapshotWriter writer(label, [&](std::string_view bytes) { return write_all(file, path, bytes); });
+  const SnapshotLabel label{cluster_bytes(cluster), seq.value, cluster.epoch().value,
+                            cluster.digest()};
+  SnapshotWriter writer(label,
+                        [&](std::string_view bytes) { return write_all(file, path, bytes); });
   const Result<void> encoded =
       encode_cluster(cluster, wall, [&](std::string_view piece) { return writer.add(piece); });
   if (!encoded) return encoded;

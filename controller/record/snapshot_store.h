@@ -12,16 +12,19 @@ namespace muster {
 
 struct LoadedSnapshot {
   Cluster cluster;
-  Seq seq;         // The state after this record.
-  WallTime wall;   // Label of that record.
+  Seq seq;        // The state after this record.
+  WallTime wall;  // Label of that record.
 };
 
-// The newest snapshot whose every checksum and digest is right; nothing when there is none. A damaged newer one is
-// passed over when an older one is there (reported in `note`), else kCorrupt names it.
-Result<std::optional<LoadedSnapshot>> load_newest_snapshot(const std::string& directory, std::string* note = nullptr);
+// The newest snapshot whose every checksum and digest is right; nothing when there is none. A
+// damaged newer one is passed over when an older one is there (reported in `note`), else kCorrupt
+// names it.
+Result<std::optional<LoadedSnapshot>> load_newest_snapshot(const std::string& directory,
+                                                           std::string* note = nullptr);
 
 // tmp, fsync, rename, fsync of the directory; keeps the newest two.
-Result<void> write_snapshot(const std::string& directory, const Cluster& cluster, Seq seq, WallTime wall);
+Result<void> write_snapshot(const std::string& directory, const Cluster& cluster, Seq seq,
+                            WallTime wall);
 
 // By file names only; nothing when there is none.
 std::optional<Seq> newest_snapshot_seq(const std::string& directory);

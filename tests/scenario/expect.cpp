@@ -7,7 +7,8 @@ namespace muster::scenario {
 
 class Expectation {
  public:
-  Expectation(const Stage& stage, const Statement& statement) : stage_(stage), statement_(statement) {}
+  Expectation(const Stage& stage, const Statement& statement)
+      : stage_(stage), statement_(statement) {}
 
   Result<void> check() {
     const std::string& first = word(0);
@@ -31,7 +32,8 @@ class Expectation {
   static Error wrong(const std::string& expected, const std::string& got) {
     return fail(ErrorCode::kInvalid, "expected " + expected + ", got " + got);
   }
-  static Result<void> contains(const std::string& text, const std::string& part, const std::string& what) {
+  static Result<void> contains(const std::string& text, const std::string& part,
+                               const std::string& what) {
     if (text.find(part) != std::string::npos) return {};
     return wrong(what + " with \"" + part + "\"", "\"" + text + "\"");
   }
@@ -49,7 +51,8 @@ class Expectation {
 
   Result<void> check_node() {
     const Node* node = cluster().find_node(word(1));
-    if (node == nullptr) return word(2) == "gone" ? Result<void>() : wrong("node " + word(1), "none");
+    if (node == nullptr)
+      return word(2) == "gone" ? Result<void>() : wrong("node " + word(1), "none");
     const std::string state(name_of(node->state));
     return state == word(2) ? Result<void>() : wrong("node " + word(1) + " " + word(2), state);
   }
@@ -57,7 +60,8 @@ class Expectation {
   Result<void> check_gone() {
     const auto job = stage_.jobs_.find(word(1));
     if (job == stage_.jobs_.end()) return wrong("a job", "no job called " + word(1));
-    if (cluster().find_job(job->second) != nullptr) return wrong("to be forgotten", "still in memory");
+    if (cluster().find_job(job->second) != nullptr)
+      return wrong("to be forgotten", "still in memory");
     if (cluster().forgotten_end(job->second)) return {};
     return wrong("an end that is remembered", "nothing");
   }
@@ -66,13 +70,15 @@ class Expectation {
     const ElementState state = *job_->state_of(key_.element);
     std::string text(name_of(state));
     if (const Attempt* attempt = cluster().find_attempt(key_)) {
-      text += ", attempt " + std::to_string(attempt->key.attempt.value) + " " + std::string(name_of(attempt->state)) +
-              " on " + nodes_of(*attempt);
+      text += ", attempt " + std::to_string(attempt->key.attempt.value) + " " +
+              std::string(name_of(attempt->state)) + " on " + nodes_of(*attempt);
     }
     if (const Ending* ending = job_->find_ending(key_.element)) {
       const Cause& cause = ending->cause;
-      text += ": " + std::string(name_of(cause.kind)) + " status=" + std::to_string(cause.exit_status) +
-              " rank=" + std::to_string(cause.rank) + " on=" + cause.node + " by=" + cause.by + " " + cause.evidence;
+      text += ": " + std::string(name_of(cause.kind)) +
+              " status=" + std::to_string(cause.exit_status) +
+              " rank=" + std::to_string(cause.rank) + " on=" + cause.node + " by=" + cause.by +
+              " " + cause.evidence;
     }
     if (const auto why = stage_.world_.engine.explain(key_, stage_.world_.at)) {
       text += ", " + std::string(name_of(why->reason)) + ": " + why->sentence;
@@ -124,7 +130,8 @@ class Expectation {
 
   Result<void> check_option(const std::string& key, const std::string& got) const {
     const std::string expected = statement_.option(key, got);
-    return expected == got ? Result<void>() : wrong(key + "=" + expected, got + " (" + describe() + ")");
+    return expected == got ? Result<void>()
+                           : wrong(key + "=" + expected, got + " (" + describe() + ")");
   }
 
   template <class Pair>
@@ -149,8 +156,10 @@ class Expectation {
     const Ending* ending = job_->find_ending(key_.element);
     if (ending == nullptr) return wrong("ended", describe());
     const Cause& cause = ending->cause;
-    if (!word(2).empty() && name_of(cause.kind) != word(2)) return wrong("ended " + word(2), describe());
-    if (cause.by.find(statement_.option("by")) == std::string::npos) return wrong("by " + statement_.option("by"), describe());
+    if (!word(2).empty() && name_of(cause.kind) != word(2))
+      return wrong("ended " + word(2), describe());
+    if (cause.by.find(statement_.option("by")) == std::string::npos)
+      return wrong("by " + statement_.option("by"), describe());
     return check_options(Options{{"status", std::to_string(cause.exit_status)},
                                  {"rank", std::to_string(cause.rank)},
                                  {"on", cause.node}});
@@ -162,12 +171,14 @@ class Expectation {
     if (word(1) == "held" && why->reason != WaitReason::kHeld) return wrong("held", describe());
     std::uint32_t sum = why->nodes_fit;
     for (const Blocker& blocker : why->blockers) sum += blocker.nodes_failing;
-    if (sum != why->nodes_total) return wrong("counts that add up to " + std::to_string(why->nodes_total), describe());
+    if (sum != why->nodes_total)
+      return wrong("counts that add up to " + std::to_string(why->nodes_total), describe());
     std::string frees;
     for (const auto& [name, id] : stage_.jobs_) {
       if (why->frees_last && why->frees_last->job == id) frees = name;
     }
-    const std::string start = why->start_latest ? to_text(*why->start_latest - stage_.world_.at) : "";
+    const std::string start =
+        why->start_latest ? to_text(*why->start_latest - stage_.world_.at) : "";
     return check_options(Options{{"reason", std::string(name_of(why->reason))},
                                  {"fits", std::to_string(why->nodes_fit)},
                                  {"needs", std::to_string(why->nodes_needed)},
@@ -203,7 +214,8 @@ class Expectation {
         cpu += ended->cpu_ms;
       }
     }
-    return check_options(Options{{"gpu_s", std::to_string(gpu / 1000000)}, {"cpu_s", std::to_string(cpu / 1000)}});
+    return check_options(
+        Options{{"gpu_s", std::to_string(gpu / 1000000)}, {"cpu_s", std::to_string(cpu / 1000)}});
   }
 
   const Stage& stage_;

@@ -13,7 +13,8 @@ namespace {
 
 std::vector<std::string> scenario_files() {
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(MUSTER_SOURCE_DIR "/tests/scenario")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(MUSTER_SOURCE_DIR "/tests/scenario")) {
     if (entry.path().extension() == ".scenario") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
@@ -32,16 +33,21 @@ TEST_P(Scenario, Holds) {
   EXPECT_TRUE(played.ok()) << GetParam() << ": " << played.error().message;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Scenario, ::testing::ValuesIn(scenario_files()), [](const auto& each) {
-  std::string name = std::filesystem::path(each.param).stem().string();
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Files, Scenario, ::testing::ValuesIn(scenario_files()),
+                         [](const auto& each) {
+                           std::string name = std::filesystem::path(each.param).stem().string();
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](char c) { return c == '-' || c == '.'; }, '_');
+                           return name;
+                         });
 
 // The language itself: what is wrong is named with its line.
 TEST(ScenarioLanguage, NamesTheLineAtFault) {
-  EXPECT_NE(parse_scenario("node n1\n\nat 5x submit a\n").error().message.find("line 3"), std::string::npos);
-  EXPECT_NE(parse_scenario("expect a says \"open\nnode n1").error().message.find("line 1"), std::string::npos);
+  EXPECT_NE(parse_scenario("node n1\n\nat 5x submit a\n").error().message.find("line 3"),
+            std::string::npos);
+  EXPECT_NE(parse_scenario("expect a says \"open\nnode n1").error().message.find("line 1"),
+            std::string::npos);
   const auto bad = parse_scenario("node n1 gpus=1\nsubmit a gpus=1\nexpect a waiting\n");
   const Result<void> played = Stage().play(*bad);
   ASSERT_FALSE(played.ok());

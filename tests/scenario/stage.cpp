@@ -67,9 +67,9 @@ Group group_of(const std::map<std::string, std::string>& options) {
 }
 
 Inventory inventory_of(const std::string& name, const Statement& statement) {
-  Inventory inventory = World::inventory(name, number(statement.option("gpus"), 0),
-                                         number(statement.option("cpus"), 64),
-                                         memory(statement.option("mem"), 512000), statement.option("type", "h100"));
+  Inventory inventory = World::inventory(
+      name, number(statement.option("gpus"), 0), number(statement.option("cpus"), 64),
+      memory(statement.option("mem"), 512000), statement.option("type", "h100"));
   inventory.features = split(statement.option("features"), ',');
   const std::vector<std::string> cliques = split(statement.option("cliques"), ',');
   for (std::size_t i = 0; i < inventory.gpus.size(); ++i) {
@@ -88,23 +88,29 @@ Stage::Stage() : fleet_(world_) {
 
 const std::map<std::string, Stage::Verb>& Stage::verbs() {
   static const std::map<std::string, Verb> kVerbs{
-      {"queue", &Stage::queue},     {"account", &Stage::account}, {"limits", &Stage::limits},
-      {"node", &Stage::node},       {"submit", &Stage::submit},   {"again", &Stage::again},
-      {"cancel", &Stage::person},   {"hold", &Stage::person},     {"release", &Stage::person},
-      {"requeue", &Stage::person},  {"top", &Stage::person},      {"signal", &Stage::person},
-      {"set", &Stage::set},         {"end", &Stage::end},         {"drain", &Stage::nodes},
-      {"resume", &Stage::nodes},    {"remove", &Stage::nodes},    {"dead", &Stage::nodes},
-      {"lose", &Stage::worker},     {"hello", &Stage::worker},    {"reboot", &Stage::worker},
-      {"deaf", &Stage::worker},     {"hears", &Stage::worker},    {"fails", &Stage::worker},
-      {"works", &Stage::worker},    {"lost_orders", &Stage::worker}, {"restart", &Stage::restart},
-      {"fed", &Stage::fed},         {"expect", &Stage::expect}};
+      {"queue", &Stage::queue},     {"account", &Stage::account},
+      {"limits", &Stage::limits},   {"node", &Stage::node},
+      {"submit", &Stage::submit},   {"again", &Stage::again},
+      {"cancel", &Stage::person},   {"hold", &Stage::person},
+      {"release", &Stage::person},  {"requeue", &Stage::person},
+      {"top", &Stage::person},      {"signal", &Stage::person},
+      {"set", &Stage::set},         {"end", &Stage::end},
+      {"drain", &Stage::nodes},     {"resume", &Stage::nodes},
+      {"remove", &Stage::nodes},    {"dead", &Stage::nodes},
+      {"lose", &Stage::worker},     {"hello", &Stage::worker},
+      {"reboot", &Stage::worker},   {"deaf", &Stage::worker},
+      {"hears", &Stage::worker},    {"fails", &Stage::worker},
+      {"works", &Stage::worker},    {"lost_orders", &Stage::worker},
+      {"restart", &Stage::restart}, {"fed", &Stage::fed},
+      {"expect", &Stage::expect}};
   return kVerbs;
 }
 
 Result<void> Stage::play(const std::vector<Statement>& statements) {
   for (const Statement& statement : statements) {
     const Result<void> done = run(statement);
-    if (!done) return invalid("line " + std::to_string(statement.line) + ": " + done.error().message);
+    if (!done)
+      return invalid("line " + std::to_string(statement.line) + ": " + done.error().message);
   }
   if (refusal_open_) return invalid("the last command was refused: " + reply_.error->message);
   return world_.digest_of_replay() == world_.engine.cluster().digest()
@@ -113,7 +119,8 @@ Result<void> Stage::play(const std::vector<Statement>& statements) {
 }
 
 Result<void> Stage::check_answered(const Statement& next) const {
-  const bool is_expected = next.verb == "expect" && !next.words.empty() && next.words[0] == "refused";
+  const bool is_expected =
+      next.verb == "expect" && !next.words.empty() && next.words[0] == "refused";
   if (!refusal_open_ || is_expected) return {};
   return invalid("the command before was refused: " + reply_.error->message);
 }
@@ -251,7 +258,8 @@ Result<void> Stage::submit(const Statement& statement) {
   const Result<NewJob> job = job_of(statement);
   if (!job) return job.error();
   const Requester who = requester(statement);
-  const SubmitJobs request{who, world_.next_request(who.uid.value), {*job}, statement.has("dry_run")};
+  const SubmitJobs request{
+      who, world_.next_request(who.uid.value), {*job}, statement.has("dry_run")};
   const Outcome out = command(request);
   if (!out.reply.jobs.empty()) jobs_[statement.words[0]] = out.reply.jobs[0];
   requests_[statement.words[0]] = request;
@@ -263,7 +271,8 @@ Result<void> Stage::again(const Statement& statement) {
   if (request == requests_.end()) return invalid("again NAME: nothing of that name was submitted");
   const Outcome out = command(request->second);
   if (out.reply.jobs.empty() || out.reply.jobs[0] == jobs_[statement.words[0]]) return {};
-  return invalid("the same request made job " + std::to_string(out.reply.jobs[0].value) + ", another one");
+  return invalid("the same request made job " + std::to_string(out.reply.jobs[0].value) +
+                 ", another one");
 }
 
 // "a" or "a_3".
@@ -274,7 +283,8 @@ Result<ElementKey> Stage::element(const std::string& name, bool* given) const {
   if (found == jobs_.end()) return invalid("no job was submitted as \"" + job + "\"");
   const bool has_element = underscore != std::string::npos;
   if (given != nullptr) *given = has_element;
-  return ElementKey{found->second, Element{has_element ? number(name.substr(underscore + 1), 0) : 0}};
+  return ElementKey{found->second,
+                    Element{has_element ? number(name.substr(underscore + 1), 0) : 0}};
 }
 
 Result<JobSelection> Stage::selection(const Statement& statement) const {
@@ -344,7 +354,8 @@ Result<void> Stage::end(const Statement& statement) {
   cause.signal = static_cast<std::int32_t>(number(statement.option("signal"), 0));
   if (cause.exit_status != 0) cause.kind = CauseKind::kExited;
   if (cause.signal != 0) cause.kind = CauseKind::kSignalled;
-  if (!statement.option("rank").empty()) cause.rank = static_cast<std::int32_t>(number(statement.option("rank"), 0));
+  if (!statement.option("rank").empty())
+    cause.rank = static_cast<std::int32_t>(number(statement.option("rank"), 0));
   enum_from_name(statement.option("retry", "no"), cause.retry);
   const std::string on = statement.option("on");
   const std::shared_ptr<const Place> place = attempt->place;

@@ -55,7 +55,7 @@ class Stage {
   Duration clock_;
   std::map<std::string, JobId> jobs_;
   std::map<std::string, SubmitJobs> requests_;
-  Reply reply_;            // Of the last command of a person.
+  Reply reply_;                // Of the last command of a person.
   bool refusal_open_ = false;  // Refused, and nobody has expected it yet.
 };
 

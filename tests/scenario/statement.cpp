@@ -55,8 +55,10 @@ Result<Statement> statement_of(const std::vector<Word>& words) {
   for (; next < words.size(); ++next) {
     const std::string& text = words[next].text;
     const std::size_t equals = words[next].quoted ? std::string::npos : text.find('=');
-    if (equals == std::string::npos) statement.words.push_back(text);
-    else statement.options[text.substr(0, equals)] = text.substr(equals + 1);
+    if (equals == std::string::npos)
+      statement.words.push_back(text);
+    else
+      statement.options[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return statement;
 }

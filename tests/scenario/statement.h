@@ -17,10 +17,10 @@ struct Statement {
   int line = 0;
   std::optional<Duration> at;
   std::string verb;
-  std::vector<std::string> words;                // After the verb, without "=".
-  std::map<std::string, std::string> options;    // key=value.
+  std::vector<std::string> words;              // After the verb, without "=".
+  std::map<std::string, std::string> options;  // key=value.
 
-  bool has(const std::string& word) const;       // A bare word.
+  bool has(const std::string& word) const;  // A bare word.
   std::string option(const std::string& key, const std::string& otherwise = "") const;
 };
 

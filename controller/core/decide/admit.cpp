@@ -20,7 +20,8 @@ std::string suggestion(const std::string& word, const List& list) {
   const std::string_view near = nearest_match(word, names);
   if (!near.empty()) return "; did you mean " + std::string(near) + "?";
   std::string all;
-  for (std::size_t i = 0; i < names.size() && i < 8; ++i) all += (i == 0 ? "" : ", ") + std::string(names[i]);
+  for (std::size_t i = 0; i < names.size() && i < 8; ++i)
+    all += (i == 0 ? "" : ", ") + std::string(names[i]);
   return all.empty() ? "" : "; there are: " + all;
 }
 
@@ -28,7 +29,8 @@ Result<void> check_owner(const Cluster& cluster, const QueueConfig& queue, const
   const Uid least = cluster.config().limits.min_uid;
   if (who.uid >= least || queue.allow_root_jobs) return {};
   return fail(ErrorCode::kConflict, "user " + who.user + " (uid " + std::to_string(who.uid.value) +
-                                        ") may own no jobs: uids below " + std::to_string(least.value) +
+                                        ") may own no jobs: uids below " +
+                                        std::to_string(least.value) +
                                         " are for the system; submit as an ordinary user");
 }
 
@@ -44,17 +46,20 @@ std::string default_account(const Cluster& cluster, const std::string& user) {
 Result<void> check_names(const Group& group) {
   const auto fits = [](const std::vector<std::string>& names) {
     return names.size() <= kNamesPerGroupMax &&
-           std::all_of(names.begin(), names.end(), [](const std::string& name) { return check_name(name).ok(); });
+           std::all_of(names.begin(), names.end(),
+                       [](const std::string& name) { return check_name(name).ok(); });
   };
   if (!fits(group.gpu_types)) return invalid("--gpu-type: not a name of a GPU type");
   if (!fits(group.features)) return invalid("features: not a name");
-  if (!fits(group.nodes_only) || !fits(group.nodes_excluded)) return invalid("nodes: not a node name");
+  if (!fits(group.nodes_only) || !fits(group.nodes_excluded))
+    return invalid("nodes: not a node name");
   return {};
 }
 
 Result<void> check_group(const Group& group) {
   if (group.nodes_min == 0 || group.nodes_min > group.nodes_max) {
-    return invalid("--nodes: the count must be at least 1, and the lower bound not above the upper");
+    return invalid(
+        "--nodes: the count must be at least 1, and the lower bound not above the upper");
   }
   if (group.nodes_max > kNodesPerJobMax) {
     return invalid("--nodes: at most " + std::to_string(kNodesPerJobMax) + " per job");
@@ -91,7 +96,8 @@ Result<void> check_groups(const std::vector<Group>& groups) {
     return invalid("--nodes: at most " + std::to_string(kNodesPerJobMax) + " per job");
   }
   if (tasks > kTasksPerJobMax) {
-    return invalid("--tasks: " + std::to_string(tasks) + " are more than " + std::to_string(kTasksPerJobMax));
+    return invalid("--tasks: " + std::to_string(tasks) + " are more than " +
+                   std::to_string(kTasksPerJobMax));
   }
   return {};
 }
@@ -106,7 +112,8 @@ std::string gpus_text(const Group& group) {
   for (std::size_t i = 0; i < group.gpu_types.size(); ++i) {
     text += (i == 0 ? " of type " : " or ") + group.gpu_types[i];
   }
-  if (group.gpu_memory_mib_min != 0) text += " with " + memory_to_text(group.gpu_memory_mib_min) + " or more";
+  if (group.gpu_memory_mib_min != 0)
+    text += " with " + memory_to_text(group.gpu_memory_mib_min) + " or more";
   return text;
 }
 
@@ -123,8 +130,10 @@ struct Fleet {
 void count_class(Fleet& fleet, const Group& group, const NodeClass& node_class, Constraint failed,
                  std::uint32_t nodes) {
   fleet.nodes += nodes;
-  if (failed > Constraint::kMemoryTotal) fleet.able += nodes;
-  else fleet.hardest = std::max(fleet.hardest, failed);
+  if (failed > Constraint::kMemoryTotal)
+    fleet.able += nodes;
+  else
+    fleet.hardest = std::max(fleet.hardest, failed);
   std::uint32_t gpus = 0;
   for (const auto& [type, memory] : node_class.traits.gpus) {
     gpus += gpu_accepted(group, type, memory) ? 1U : 0U;
@@ -140,7 +149,8 @@ Fleet survey(const Ledger& ledger, const GroupNeed& need) {
   const Group& group = *need.group;
   if (group.nodes_only.empty() && group.nodes_excluded.empty()) {
     for (const NodeClass& node_class : ledger.classes()) {
-      if (node_class.nodes == 0 || node_class.traits.cpus == 0 || !in_queue(need, node_class)) continue;
+      if (node_class.nodes == 0 || node_class.traits.cpus == 0 || !in_queue(need, node_class))
+        continue;
       count_class(fleet, group, node_class, idle_failed(group, node_class), node_class.nodes);
     }
     return fleet;
@@ -165,24 +175,30 @@ Error never(const QueueConfig& queue, const Group& group, const Fleet& fleet) {
   const std::string where = " in queue " + queue.name;
   switch (fleet.able == 0 ? fleet.hardest : Constraint::kFits) {
     case Constraint::kGpusTotal:
-      text += "asks for " + gpus_text(group) + " per node, but no node" + where + " has more than " +
-              std::to_string(fleet.gpus_max) + " of them (GPU types there: " + types_text(fleet) + ")";
+      text += "asks for " + gpus_text(group) + " per node, but no node" + where +
+              " has more than " + std::to_string(fleet.gpus_max) +
+              " of them (GPU types there: " + types_text(fleet) + ")";
       break;
     case Constraint::kCpusTotal:
-      text += "asks for " + plural(group.cpus_per_node, "CPU") + " per node, but no such node" + where +
-              " has more than " + std::to_string(fleet.cpus_max);
+      text += "asks for " + plural(group.cpus_per_node, "CPU") + " per node, but no such node" +
+              where + " has more than " + std::to_string(fleet.cpus_max);
       break;
     case Constraint::kMemoryTotal:
-      text += "asks for " + memory_to_text(group.memory_mib_per_node) + " of memory per node, but no such node" +
-              where + " has more than " + memory_to_text(fleet.memory_max);
+      text += "asks for " + memory_to_text(group.memory_mib_per_node) +
+              " of memory per node, but no such node" + where + " has more than " +
+              memory_to_text(fleet.memory_max);
       break;
-    case Constraint::kFeatures: text += "no node" + where + " has all the features asked for"; break;
-    case Constraint::kNamed: text += "none of the nodes asked for is" + where; break;
+    case Constraint::kFeatures:
+      text += "no node" + where + " has all the features asked for";
+      break;
+    case Constraint::kNamed:
+      text += "none of the nodes asked for is" + where;
+      break;
     default:
       text += "asks for " + plural(group.nodes_min, "node");
       if (group.gpus_per_node != 0) text += " with " + gpus_text(group) + " each";
-      text += ", but only " + std::to_string(fleet.able) + " of the " + plural(fleet.nodes, "node") + where +
-              " could hold that";
+      text += ", but only " + std::to_string(fleet.able) + " of the " +
+              plural(fleet.nodes, "node") + where + " could hold that";
   }
   return invalid(text + "; see gpuinfo for what there is");
 }
@@ -197,15 +213,16 @@ Result<void> check_possible(const Cluster& cluster, const Ledger& ledger, const 
     const GroupNeed need = need_of(cluster, queue, group);
     const Fleet fleet = survey(ledger, need);
     if (fleet.nodes == 0) {
-      return fail(ErrorCode::kUnavailable, "queue " + queue.name + " has no node that has reported yet; retry");
+      return fail(ErrorCode::kUnavailable,
+                  "queue " + queue.name + " has no node that has reported yet; retry");
     }
     if (fleet.able < group.nodes_min) return never(queue, group, fleet);
     needed += group.nodes_min;
     nodes = std::max(nodes, fleet.nodes);
   }
   if (needed <= nodes) return {};
-  return invalid("can never run: its groups ask for " + plural(needed, "node") + ", but queue " + queue.name +
-                 " has " + std::to_string(nodes) + "; see gpuinfo for what there is");
+  return invalid("can never run: its groups ask for " + plural(needed, "node") + ", but queue " +
+                 queue.name + " has " + std::to_string(nodes) + "; see gpuinfo for what there is");
 }
 
 Result<ArraySpec> ordered_array(const ArraySpec& array, std::uint32_t elements_max) {
@@ -225,7 +242,8 @@ Result<ArraySpec> ordered_array(const ArraySpec& array, std::uint32_t elements_m
   }
   const std::uint64_t most = std::min<std::uint64_t>(elements_max, kArrayElementsMax);
   if (total > most) {
-    return invalid("--array: " + std::to_string(total) + " elements are more than " + std::to_string(most));
+    return invalid("--array: " + std::to_string(total) + " elements are more than " +
+                   std::to_string(most));
   }
   std::sort(ordered.ranges.begin(), ordered.ranges.end());
   bool disjoint = true;
@@ -239,8 +257,10 @@ Result<ArraySpec> ordered_array(const ArraySpec& array, std::uint32_t elements_m
   }
   ordered.ranges.clear();
   for (const std::uint32_t index : indices) {
-    if (!ordered.ranges.empty() && ordered.ranges.back().last + 1 == index) ordered.ranges.back().last = index;
-    else ordered.ranges.push_back({index, index, 1});
+    if (!ordered.ranges.empty() && ordered.ranges.back().last + 1 == index)
+      ordered.ranges.back().last = index;
+    else
+      ordered.ranges.push_back({index, index, 1});
   }
   return ordered;
 }
@@ -252,16 +272,18 @@ Result<void> check_time(const QueueConfig& queue, Duration limit) {
                  " that queue " + queue.name + " allows");
 }
 
-Result<void> check_account(const Cluster& cluster, const QueueConfig& queue, const std::string& account,
-                           const std::string& user) {
+Result<void> check_account(const Cluster& cluster, const QueueConfig& queue,
+                           const std::string& account, const std::string& user) {
   const AccountConfig* known = cluster.find_account(account);
   if (known == nullptr) {
-    return fail(ErrorCode::kNotFound, "--account: there is no account " + escape_for_terminal(account) +
+    return fail(ErrorCode::kNotFound, "--account: there is no account " +
+                                          escape_for_terminal(account) +
                                           suggestion(account, cluster.config().accounts));
   }
   const auto& users = known->users;
   if (!users.empty() && std::find(users.begin(), users.end(), user) == users.end()) {
-    return fail(ErrorCode::kConflict, "--account: user " + user + " may not use account " + account);
+    return fail(ErrorCode::kConflict,
+                "--account: user " + user + " may not use account " + account);
   }
   const auto& allowed = queue.accounts;
   if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), account) == allowed.end()) {
@@ -278,7 +300,8 @@ Result<const QueueConfig*> queue_must_be_open(const Cluster& cluster, const std:
                                           suggestion(name, cluster.config().queues));
   }
   if (!queue->open) {
-    return fail(ErrorCode::kUnavailable, "--queue: queue " + name + " takes no new jobs now; retry later");
+    return fail(ErrorCode::kUnavailable,
+                "--queue: queue " + name + " takes no new jobs now; retry later");
   }
   return queue;
 }
@@ -301,14 +324,17 @@ Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Reques
   if (spec.time_limit.us == 0) spec.time_limit = (*queue)->time_max;
   if (const Result<void> time = check_time(**queue, spec.time_limit); !time) return time.error();
   if (spec.priority > 0 && who.role == Role::kUser) {
-    return fail(ErrorCode::kConflict, "--priority: users may only lower it; ask an operator to raise it");
+    return fail(ErrorCode::kConflict,
+                "--priority: users may only lower it; ask an operator to raise it");
   }
-  if (spec.ports > kPortsPerJobMax) return invalid("--ports: at most " + std::to_string(kPortsPerJobMax));
+  if (spec.ports > kPortsPerJobMax)
+    return invalid("--ports: at most " + std::to_string(kPortsPerJobMax));
   if (const Result<void> groups = check_groups(spec.groups); !groups) return groups.error();
   Result<ArraySpec> array = ordered_array(spec.array, cluster.config().limits.array_elements_max);
   if (!array) return array.error();
   spec.array = *std::move(array);
-  if (const Result<void> possible = check_possible(cluster, ledger, **queue, spec.groups); !possible) {
+  if (const Result<void> possible = check_possible(cluster, ledger, **queue, spec.groups);
+      !possible) {
     return possible.error();
   }
   return spec;

@@ -1,4 +1,5 @@
-// Whether a job may enter, and what it then says in full. Refusals name the object, the cause and the next step.
+// Whether a job may enter, and what it then says in full. Refusals name the object, the cause and
+// the next step.
 #pragma once
 
 #include "base/types/result.h"
@@ -25,8 +26,8 @@ Result<void> check_possible(const Cluster& cluster, const Ledger& ledger, const 
 Result<ArraySpec> ordered_array(const ArraySpec& array, std::uint32_t elements_max);
 
 Result<void> check_time(const QueueConfig& queue, Duration limit);
-Result<void> check_account(const Cluster& cluster, const QueueConfig& queue, const std::string& account,
-                           const std::string& user);
+Result<void> check_account(const Cluster& cluster, const QueueConfig& queue,
+                           const std::string& account, const std::string& user);
 Result<const QueueConfig*> queue_must_be_open(const Cluster& cluster, const std::string& name);
 
 }  // namespace muster

@@ -18,14 +18,19 @@ constexpr std::size_t kTaken = kConstraints;  // By an earlier group of the same
 struct Count {
   std::uint32_t total = 0;
   std::array<std::uint32_t, kConstraints + 1> failing{};
-  std::uint32_t of(Constraint constraint) const { return failing[static_cast<std::size_t>(constraint)]; }
+  std::uint32_t of(Constraint constraint) const {
+    return failing[static_cast<std::size_t>(constraint)];
+  }
   std::uint32_t fit() const { return of(Constraint::kFits); }
   std::uint32_t able() const {  // When idle, whatever their state.
     std::uint32_t sum = failing[kTaken];
-    for (std::size_t i = static_cast<std::size_t>(Constraint::kUp); i < kConstraints; ++i) sum += failing[i];
+    for (std::size_t i = static_cast<std::size_t>(Constraint::kUp); i < kConstraints; ++i)
+      sum += failing[i];
     return sum;
   }
-  std::uint32_t able_and_up() const { return able() - of(Constraint::kUp) - of(Constraint::kAvoided); }
+  std::uint32_t able_and_up() const {
+    return able() - of(Constraint::kUp) - of(Constraint::kAvoided);
+  }
 };
 
 Count count_nodes(const Ledger& ledger, const GroupNeed& need, const std::set<NodeId>& avoided,
@@ -49,12 +54,14 @@ std::string gpus_text(const Group& group, std::string_view free) {
   for (std::size_t i = 0; i < group.gpu_types.size(); ++i) {
     text += (i == 0 ? " of type " : " or ") + group.gpu_types[i];
   }
-  if (group.gpu_memory_mib_min != 0) text += " with at least " + memory_to_text(group.gpu_memory_mib_min);
+  if (group.gpu_memory_mib_min != 0)
+    text += " with at least " + memory_to_text(group.gpu_memory_mib_min);
   return text;
 }
 
 std::string cpus_text(const Group& group, std::string_view free) {
-  return std::to_string(group.cpus_per_node) + std::string(free) + (group.cpus_per_node == 1 ? " CPU" : " CPUs");
+  return std::to_string(group.cpus_per_node) + std::string(free) +
+         (group.cpus_per_node == 1 ? " CPU" : " CPUs");
 }
 
 std::string memory_text(const Group& group, std::string_view free) {
@@ -65,17 +72,28 @@ std::string memory_text(const Group& group, std::string_view free) {
 std::string constraint_text(const Group& group, std::size_t index) {
   if (index == kTaken) return "not used by another group of this job";
   switch (static_cast<Constraint>(index)) {
-    case Constraint::kNamed: return "one of the nodes asked for";
-    case Constraint::kFeatures: return "all features asked for";
-    case Constraint::kGpusTotal: return gpus_text(group, "");
-    case Constraint::kCpusTotal: return cpus_text(group, "");
-    case Constraint::kMemoryTotal: return memory_text(group, "");
-    case Constraint::kUp: return "node is up";
-    case Constraint::kAvoided: return "did not just fail this job";
-    case Constraint::kGpusFree: return gpus_text(group, " free");
-    case Constraint::kCpusFree: return cpus_text(group, " free");
-    case Constraint::kMemoryFree: return memory_text(group, " free");
-    case Constraint::kFits: break;
+    case Constraint::kNamed:
+      return "one of the nodes asked for";
+    case Constraint::kFeatures:
+      return "all features asked for";
+    case Constraint::kGpusTotal:
+      return gpus_text(group, "");
+    case Constraint::kCpusTotal:
+      return cpus_text(group, "");
+    case Constraint::kMemoryTotal:
+      return memory_text(group, "");
+    case Constraint::kUp:
+      return "node is up";
+    case Constraint::kAvoided:
+      return "did not just fail this job";
+    case Constraint::kGpusFree:
+      return gpus_text(group, " free");
+    case Constraint::kCpusFree:
+      return cpus_text(group, " free");
+    case Constraint::kMemoryFree:
+      return memory_text(group, " free");
+    case Constraint::kFits:
+      break;
   }
   return "";
 }
@@ -96,12 +114,25 @@ void fill_blockers(Explanation& why, const Group& group, const Count& count) {
     if (i == static_cast<std::size_t>(Constraint::kFits) || count.failing[i] == 0) continue;
     why.blockers.push_back(Blocker{constraint_text(group, i), count.failing[i]});
   }
-  std::stable_sort(why.blockers.begin(), why.blockers.end(),
-                   [](const Blocker& a, const Blocker& b) { return a.nodes_failing > b.nodes_failing; });
+  std::stable_sort(
+      why.blockers.begin(), why.blockers.end(),
+      [](const Blocker& a, const Blocker& b) { return a.nodes_failing > b.nodes_failing; });
   why.nodes_total = count.total;
   why.nodes_fit = count.fit();
   why.nodes_needed = group.nodes_min;
 }
+
+struct Question {
+  const Cluster& cluster;
+  Board& board;
+  const JobTerms& terms;
+  std::set<NodeId> avoided;
+  Instant now;
+
+  std::optional<Place> place(GroupFailure* failure = nullptr) const {
+    return find_place(cluster, board.ledger, terms, avoided, failure);
+  }
+};
 
 struct RunningEnd {
   Instant at;
@@ -122,22 +153,23 @@ std::vector<RunningEnd> ends_in_order(const Cluster& cluster, Instant now) {
 }
 
 // The fewest ends, in order of their time, after which the job fits.
-void fill_start(Explanation& why, const Cluster& cluster, Board& board, const JobTerms& terms,
-                const std::set<NodeId>& avoided, Instant now) {
-  const std::vector<RunningEnd> ends = ends_in_order(cluster, now);
-  Trial trial(board.ledger);
+void fill_start(Explanation& why, const Question& asked) {
+  const std::vector<RunningEnd> ends = ends_in_order(asked.cluster, asked.now);
+  Trial trial(asked.board.ledger);
   const auto fits_after = [&](std::size_t count) {
     trial.undo_to(std::min(trial.steps(), count));
     while (trial.steps() < count) trial.release(ends[trial.steps()].attempt->place);
-    return find_place(cluster, board.ledger, terms, avoided).has_value();
+    return asked.place().has_value();
   };
   if (ends.empty() || !fits_after(ends.size())) return;
   std::size_t low = 1;
   std::size_t high = ends.size();
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    if (fits_after(middle)) high = middle;
-    else low = middle + 1;
+    if (fits_after(middle))
+      high = middle;
+    else
+      low = middle + 1;
   }
   why.frees_last = ends[low - 1].attempt->key;
   why.start_latest = ends[low - 1].at;
@@ -155,31 +187,33 @@ std::string sentence_of(const Explanation& why, const std::string& queue, Instan
   text += "; of " + nodes_text(why.nodes_total) + " in queue " + queue + ", " +
           std::to_string(why.nodes_fit) + (why.nodes_fit == 1 ? " fits now" : " fit now");
   for (const Blocker& blocker : why.blockers) {
-    text += "; " + std::to_string(blocker.nodes_failing) + (blocker.nodes_failing == 1 ? " fails: " : " fail: ") +
-            blocker.constraint;
+    text += "; " + std::to_string(blocker.nodes_failing) +
+            (blocker.nodes_failing == 1 ? " fails: " : " fail: ") + blocker.constraint;
   }
   if (why.frees_last) {
-    text += "; the end of job " + std::to_string(why.frees_last->job.value) + " lets it start, in " +
-            to_text(*why.start_latest - now) + " at the latest";
+    text += "; the end of job " + std::to_string(why.frees_last->job.value) +
+            " lets it start, in " + to_text(*why.start_latest - now) + " at the latest";
   }
   if (why.reason == WaitReason::kNeverPossible) text += "; cancel it, or ask for less";
-  if (why.reason == WaitReason::kNodesUnavailable) text += "; see gpuinfo for the nodes that are not up";
+  if (why.reason == WaitReason::kNodesUnavailable)
+    text += "; see gpuinfo for the nodes that are not up";
   return text;
 }
 
-void explain_room(Explanation& why, const Cluster& cluster, Board& board, const JobTerms& terms,
-                  const std::set<NodeId>& avoided, Instant now) {
-  const QueueConfig* queue = cluster.find_queue(terms.queue);
+void explain_room(Explanation& why, const Question& asked) {
+  const JobTerms& terms = asked.terms;
+  const QueueConfig* queue = asked.cluster.find_queue(terms.queue);
   if (queue == nullptr) {
     why.reason = WaitReason::kQueueClosed;
-    why.sentence = "queue " + terms.queue + " no longer exists; move the job with gpujob set queue=…";
+    why.sentence =
+        "queue " + terms.queue + " no longer exists; move the job with gpujob set queue=…";
     return;
   }
   GroupFailure failure;
-  const bool fits = find_place(cluster, board.ledger, terms, avoided, &failure).has_value();
+  const bool fits = asked.place(&failure).has_value();
   const Group& group = terms.groups[fits ? 0 : failure.group];
-  const GroupNeed need = need_of(cluster, *queue, group);
-  const Count count = count_nodes(board.ledger, need, avoided, failure.taken);
+  const GroupNeed need = need_of(asked.cluster, *queue, group);
+  const Count count = count_nodes(asked.board.ledger, need, asked.avoided, failure.taken);
   fill_blockers(why, group, count);
   if (fits) {
     why.reason = why.jobs_ahead == 0 ? WaitReason::kNotTried : WaitReason::kBehindOthers;
@@ -189,8 +223,9 @@ void explain_room(Explanation& why, const Cluster& cluster, Board& board, const 
     return;
   }
   why.reason = reason_of(count, group.nodes_min);
-  if (why.reason != WaitReason::kNeverPossible) fill_start(why, cluster, board, terms, avoided, now);
-  why.sentence = sentence_of(why, terms.queue, now);
+  if (why.reason != WaitReason::kNeverPossible)
+    fill_start(why, asked);
+  why.sentence = sentence_of(why, terms.queue, asked.now);
 }
 
 }  // namespace
@@ -216,16 +251,20 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
   if (record != nullptr && record->not_before > now) {
     why.reason = WaitReason::kBackoff;
     why.start_latest = record->not_before;
-    why.sentence = "tried again in " + to_text(record->not_before - now) + " after: " + record->reason;
+    why.sentence =
+        "tried again in " + to_text(record->not_before - now) + " after: " + record->reason;
     return why;
   }
   const std::uint32_t active = job->count(ElementState::kActive);
   if (terms.array.running_max != 0 && active >= terms.array.running_max) {
     why.reason = WaitReason::kArrayLimit;
-    why.sentence = std::to_string(active) + " elements of the array run, and it allows no more at once";
+    why.sentence =
+        std::to_string(active) + " elements of the array run, and it allows no more at once";
     return why;
   }
-  explain_room(why, cluster, board, terms, avoided_nodes(cluster, board.ledger, *job, key.element), now);
+  const Question asked{cluster, board, terms,
+                       avoided_nodes(cluster, board.ledger, *job, key.element), now};
+  explain_room(why, asked);
   return why;
 }
 

@@ -32,7 +32,8 @@ const NodeFree* Ledger::find_node(NodeId id) const {
 
 ClassId Ledger::class_of(const Cluster& cluster, const Node& node) {
   NodeTraits traits;
-  for (const GpuFacts& gpu : node.inventory.gpus) traits.gpus.emplace_back(gpu.type, gpu.memory_mib);
+  for (const GpuFacts& gpu : node.inventory.gpus)
+    traits.gpus.emplace_back(gpu.type, gpu.memory_mib);
   traits.features = node.inventory.features;
   std::sort(traits.features.begin(), traits.features.end());
   for (const QueueConfig& queue : cluster.config().queues) {
@@ -81,8 +82,8 @@ void Ledger::refresh_node(const Cluster& cluster, NodeId id) {
   node.memory_mib_total = facts->inventory.memory_mib;
   for (std::size_t i = 0; i < facts->inventory.gpus.size(); ++i) {
     const GpuFacts& gpu = facts->inventory.gpus[i];
-    node.gpus.push_back(GpuFree{facts->device_ids[i], gpu.index, gpu.clique, gpu.memory_mib, gpu.type,
-                                gpu.state == DeviceState::kReady, kMilliPerGpu});
+    node.gpus.push_back(GpuFree{facts->device_ids[i], gpu.index, gpu.clique, gpu.memory_mib,
+                                gpu.type, gpu.state == DeviceState::kReady, kMilliPerGpu});
     if (node.gpus.back().is_whole()) ++node.gpus_whole;
   }
   ++classes_[node.node_class].nodes;

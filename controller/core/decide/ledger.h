@@ -49,12 +49,12 @@ struct NodeFree {
   }
 };
 
-// Nodes that are alike in everything a request can ask of an idle node. Queues that list their nodes
-// are part of it.
+// Nodes that are alike in everything a request can ask of an idle node. Queues that list their
+// nodes are part of it.
 struct NodeTraits {
   std::vector<std::pair<std::string, std::uint64_t>> gpus;  // Type and memory, by index.
   std::vector<std::string> features;                        // Sorted.
-  std::vector<std::string> queues;                          // Those with a list that names the node, sorted.
+  std::vector<std::string> queues;  // Those with a list that names the node, sorted.
   std::uint32_t cpus = 0;
   std::uint64_t memory_mib = 0;
   auto operator<=>(const NodeTraits&) const = default;

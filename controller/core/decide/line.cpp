@@ -75,8 +75,10 @@ void Line::refresh(const Cluster& cluster, JobId id) {
   const std::pair<std::int64_t, JobId> entry{position_of(*job), id};
   const auto [it, is_new] = ids_.try_emplace(key_of(*job->facts().terms), next_);
   if (job->count(ElementState::kPending) == 0) {
-    if (is_new) ids_.erase(it);
-    else erase(shapes_.at(it->second), entry);
+    if (is_new)
+      ids_.erase(it);
+    else
+      erase(shapes_.at(it->second), entry);
     return;
   }
   if (is_new) {

@@ -1,5 +1,5 @@
-// Pending jobs in the order they are tried. Jobs that ask for the same thing in one queue, account and
-// priority are one shape, so a pass costs per shape.
+// Pending jobs in the order they are tried. Jobs that ask for the same thing in one queue, account
+// and priority are one shape, so a pass costs per shape.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,19 @@ namespace muster {
 struct Turn {
   std::int64_t queue_priority = 0;  // Negated, as the next one: the highest first.
   std::int64_t priority = 0;
-  std::int64_t position = 0;        // The job's number, or the place that `top` gave it.
+  std::int64_t position = 0;  // The job's number, or the place that `top` gave it.
   JobId job;
   auto operator<=>(const Turn&) const = default;
 };
 
 struct Shape {
   ShapeId id;
-  std::shared_ptr<const JobTerms> terms;  // Of its first job: what all have in common is read from it.
+  std::shared_ptr<const JobTerms>
+      terms;  // Of its first job: what all have in common is read from it.
   std::int64_t queue_priority = 0;
   std::set<std::pair<std::int64_t, JobId>> jobs;  // With a pending element: by position.
-  std::uint64_t refused_at = 0;  // The ledger's generation when the shape last did not fit; 0: not tried since.
+  std::uint64_t refused_at =
+      0;  // The ledger's generation when the shape last did not fit; 0: not tried since.
 
   Turn turn_of(const std::pair<std::int64_t, JobId>& entry) const {
     return Turn{-queue_priority, -std::int64_t{terms->priority}, entry.first, entry.second};

@@ -16,7 +16,8 @@ bool has_features(const Group& group, const NodeTraits& traits) {
 
 std::uint32_t gpus_total_for(const Group& group, const NodeTraits& traits) {
   std::uint32_t count = 0;
-  for (const auto& [type, memory] : traits.gpus) count += gpu_accepted(group, type, memory) ? 1U : 0U;
+  for (const auto& [type, memory] : traits.gpus)
+    count += gpu_accepted(group, type, memory) ? 1U : 0U;
   return count;
 }
 
@@ -36,7 +37,8 @@ std::size_t type_rank(const Group& group, const std::string& type) {
 }
 
 bool free_enough(const Group& group, const GpuFree& gpu) {
-  return gpu.ready && gpu.milli_free >= group.gpu_milli && gpu_accepted(group, gpu.type, gpu.memory_mib);
+  return gpu.ready && gpu.milli_free >= group.gpu_milli &&
+         gpu_accepted(group, gpu.type, gpu.memory_mib);
 }
 
 // Devices by preference: the type wanted most, then the clique that holds all of them and is left
@@ -51,8 +53,8 @@ std::vector<Grant> choose_devices(const Group& group, const NodeFree& node) {
     const bool holds_all = free >= group.gpus_per_node;
     return std::make_pair(holds_all ? 0 : 1, holds_all ? free : ~free);
   };
-  using Choice = std::tuple<std::size_t, std::pair<int, std::uint32_t>, std::uint32_t, std::uint32_t,
-                            std::uint32_t, const GpuFree*>;
+  using Choice = std::tuple<std::size_t, std::pair<int, std::uint32_t>, std::uint32_t,
+                            std::uint32_t, std::uint32_t, const GpuFree*>;
   std::vector<Choice> choices;
   for (const GpuFree& gpu : node.gpus) {
     if (!free_enough(group, gpu)) continue;
@@ -60,7 +62,8 @@ std::vector<Grant> choose_devices(const Group& group, const NodeFree& node) {
                          gpu.milli_free, gpu.index, &gpu);
   }
   std::sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
-    return std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(a), std::get<3>(a), std::get<4>(a)) <
+    return std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(a), std::get<3>(a),
+                    std::get<4>(a)) <
            std::tie(std::get<0>(b), std::get<1>(b), std::get<2>(b), std::get<3>(b), std::get<4>(b));
   });
   MUSTER_ASSERT(choices.size() >= group.gpus_per_node);
@@ -87,8 +90,10 @@ class Search {
   std::vector<NodeId> run(const Group& group) {
     group_ = &group;
     found_.clear();
-    if (!group.nodes_only.empty()) by_name();
-    else by_index();
+    if (!group.nodes_only.empty())
+      by_name();
+    else
+      by_index();
     if (found_.size() < group.nodes_min) found_.clear();
     return found_;
   }
@@ -242,7 +247,8 @@ Constraint idle_failed(const Group& group, const NodeClass& node_class) {
   if (!has_features(group, traits)) return Constraint::kFeatures;
   if (gpus_total_for(group, traits) < group.gpus_per_node) return Constraint::kGpusTotal;
   if (traits.cpus < group.cpus_per_node) return Constraint::kCpusTotal;
-  const std::uint64_t memory = memory_share(group, traits.cpus, traits.memory_mib, traits.gpus.size());
+  const std::uint64_t memory =
+      memory_share(group, traits.cpus, traits.memory_mib, traits.gpus.size());
   return traits.memory_mib < memory ? Constraint::kMemoryTotal : Constraint::kFits;
 }
 

@@ -13,12 +13,13 @@
 
 namespace muster {
 
-// One group of a request with its names looked up. Cheap to make; valid while the cluster's nodes stay the same.
+// One group of a request with its names looked up. Cheap to make; valid while the cluster's nodes
+// stay the same.
 struct GroupNeed {
   const Group* group = nullptr;
   std::string queue;
-  bool queue_listed = false;        // The queue names its nodes.
-  std::set<NodeId> only;            // Meaningful when group->nodes_only is not empty.
+  bool queue_listed = false;  // The queue names its nodes.
+  std::set<NodeId> only;      // Meaningful when group->nodes_only is not empty.
   std::set<NodeId> excluded;
 };
 
@@ -30,15 +31,16 @@ bool gpu_accepted(const Group& group, const std::string& type, std::uint64_t mem
 // GPUs of the node that the group would accept and that are free enough now.
 std::uint32_t gpus_free_for(const Group& group, const NodeFree& node);
 
-// First constraint that a node fails, in this order; the ones up to kMemoryTotal are about the idle node.
+// First constraint that a node fails, in this order; the ones up to kMemoryTotal are about the idle
+// node.
 enum class Constraint : std::uint8_t {
-  kNamed,        // Is among the nodes asked for, and not excluded.
+  kNamed,  // Is among the nodes asked for, and not excluded.
   kFeatures,
-  kGpusTotal,    // Has enough GPUs of an acceptable type and memory.
+  kGpusTotal,  // Has enough GPUs of an acceptable type and memory.
   kCpusTotal,
   kMemoryTotal,
-  kUp,           // Up and connected.
-  kAvoided,      // Did not just fail this job.
+  kUp,       // Up and connected.
+  kAvoided,  // Did not just fail this job.
   kGpusFree,
   kCpusFree,
   kMemoryFree,
@@ -57,7 +59,8 @@ struct GroupFailure {
   std::set<NodeId> taken;
 };
 
-// A place for all groups of the terms in the given queue, or nothing. The same ledger gives the same place.
+// A place for all groups of the terms in the given queue, or nothing. The same ledger gives the
+// same place.
 std::optional<Place> find_place(const Cluster& cluster, const Ledger& ledger, const JobTerms& terms,
                                 const std::set<NodeId>& avoided, GroupFailure* failure = nullptr);
 

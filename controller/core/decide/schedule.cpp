@@ -6,7 +6,8 @@
 namespace muster {
 namespace {
 
-constexpr int kBackingOffMax = 64;  // Elements of one array looked at before the job is passed over.
+constexpr int kBackingOffMax =
+    64;  // Elements of one array looked at before the job is passed over.
 
 using Candidate = std::pair<Turn, ShapeId>;
 
@@ -16,8 +17,10 @@ class Pass {
       : desk_(desk), budget_(budget), cursor_(cursor), line_(desk.board.line) {}
 
   bool run() {
-    if (cursor_.resume) take_up();
-    else cursor_.round_generation = desk_.board.ledger.generation();
+    if (cursor_.resume)
+      take_up();
+    else
+      cursor_.round_generation = desk_.board.ledger.generation();
     while (const std::optional<Candidate> candidate = next()) {
       if (is_spent()) {
         cursor_.resume = candidate->first;
@@ -80,7 +83,8 @@ class Pass {
     queue_next(shape, candidate.first);
     desk_.start(AttemptStarted{{candidate.first.job, *element, attempt}, std::move(*place)});
     const Job* after = desk_.cluster.find_job(candidate.first.job);
-    if (after != nullptr && after->count(ElementState::kPending) != 0) later_.emplace(candidate.first, id);
+    if (after != nullptr && after->count(ElementState::kPending) != 0)
+      later_.emplace(candidate.first, id);
   }
 
   void refuse(const Shape& shape, const Turn& turn, const Job& job, Element element) {
@@ -155,7 +159,8 @@ std::set<NodeId> avoided_nodes(const Cluster& cluster, const Ledger& ledger, con
 
 std::optional<Place> place_element(const Cluster& cluster, const Ledger& ledger, const Job& job,
                                    Element element) {
-  return find_place(cluster, ledger, *job.facts().terms, avoided_nodes(cluster, ledger, job, element));
+  return find_place(cluster, ledger, *job.facts().terms,
+                    avoided_nodes(cluster, ledger, job, element));
 }
 
 }  // namespace muster

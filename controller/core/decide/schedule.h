@@ -26,11 +26,12 @@ struct PassDesk {
   std::function<void(AttemptStarted)> start;  // Applies it to the cluster and the board at once.
 };
 
-// True when another pass should follow: this one stopped at its budget, or capacity came free behind
-// its back.
+// True when another pass should follow: this one stopped at its budget, or capacity came free
+// behind its back.
 bool run_pass(PassDesk& desk, const PassBudget& budget, PassCursor& cursor);
 
-// The job's next element that may start now: pending, not backing off, within the array's own limit.
+// The job's next element that may start now: pending, not backing off, within the array's own
+// limit.
 std::optional<Element> next_startable(const Job& job, Instant now);
 // Where the element would start now; avoids the nodes that failed it while others could do.
 std::optional<Place> place_element(const Cluster& cluster, const Ledger& ledger, const Job& job,

@@ -31,8 +31,10 @@ class Trial {
   void undo_to(std::size_t steps) {
     while (steps_.size() > steps) {
       const auto& [taken, place] = steps_.back();
-      if (taken) ledger_.give(*place);
-      else ledger_.take(*place);
+      if (taken)
+        ledger_.give(*place);
+      else
+        ledger_.take(*place);
       steps_.pop_back();
     }
   }

@@ -1,5 +1,5 @@
-// Random commands, faults and restarts, by seed: nothing is granted twice, the digest follows, a replay agrees, and
-// after healing everything ends.
+// Random commands, faults and restarts, by seed: nothing is granted twice, the digest follows, a
+// replay agrees, and after healing everything ends.
 #include <gtest/gtest.h>
 
 #include "base/types/rng.h"
@@ -11,7 +11,8 @@ namespace {
 
 class Chaos {
  public:
-  explicit Chaos(std::uint64_t seed) : rng_(seed), world_(std::make_unique<World>()), fleet_(*world_) {
+  explicit Chaos(std::uint64_t seed)
+      : rng_(seed), world_(std::make_unique<World>()), fleet_(*world_) {
     ClusterConfig config = World::config();
     config.limits.prepare_timeout = seconds(10);
     config.limits.forget_after = seconds(30);
@@ -19,7 +20,8 @@ class Chaos {
     const std::uint64_t nodes = rng_.between(2, 6);
     for (std::uint64_t i = 1; i <= nodes; ++i) {
       const std::string name = std::to_string(i);
-      fleet_.add("n" + name, World::inventory(name, static_cast<std::uint32_t>(rng_.below(5)), 8, 16000));
+      fleet_.add("n" + name,
+                 World::inventory(name, static_cast<std::uint32_t>(rng_.below(5)), 8, 16000));
     }
   }
 
@@ -38,7 +40,8 @@ class Chaos {
   JobSelection any_job() {
     JobSelection which;
     const std::uint64_t last = world_->engine.cluster().job_next().value;
-    which.elements = {{JobId{rng_.between(1, last)}, Element{static_cast<std::uint32_t>(rng_.below(4))}}};
+    which.elements = {
+        {JobId{rng_.between(1, last)}, Element{static_cast<std::uint32_t>(rng_.below(4))}}};
     which.element_given = {rng_.chance(300)};
     return which;
   }
@@ -55,7 +58,8 @@ class Chaos {
     job.spec.first_node_only = rng_.chance(300);
     job.spec.priority = -static_cast<std::int32_t>(rng_.below(3));
     if (rng_.chance(300)) {
-      job.spec.array.ranges = {{static_cast<std::uint32_t>(rng_.below(3)), 6, static_cast<std::uint32_t>(rng_.between(1, 2))}};
+      job.spec.array.ranges = {{static_cast<std::uint32_t>(rng_.below(3)), 6,
+                                static_cast<std::uint32_t>(rng_.between(1, 2))}};
       job.spec.array.running_max = static_cast<std::uint32_t>(rng_.below(3));
     }
     fleet_.step(SubmitJobs{World::user(), world_->next_request(), {job}, rng_.chance(100)});
@@ -64,13 +68,29 @@ class Chaos {
   void person() {
     const Requester who = rng_.chance(500) ? World::user() : World::admin();
     switch (rng_.below(6)) {
-      case 0: fleet_.step(CancelJobs{who, any_job(), rng_.chance(200) ? 10 : 0}); break;
-      case 1: fleet_.step(HoldJobs{who, any_job()}); break;
-      case 2: fleet_.step(ReleaseJobs{who, any_job()}); break;
-      case 3: fleet_.step(RequeueJobs{who, any_job()}); break;
-      case 4: fleet_.step(TopJobs{who, any_job()}); break;
+      case 0:
+        fleet_.step(CancelJobs{who, any_job(), rng_.chance(200) ? 10 : 0});
+        break;
+      case 1:
+        fleet_.step(HoldJobs{who, any_job()});
+        break;
+      case 2:
+        fleet_.step(ReleaseJobs{who, any_job()});
+        break;
+      case 3:
+        fleet_.step(RequeueJobs{who, any_job()});
+        break;
+      case 4:
+        fleet_.step(TopJobs{who, any_job()});
+        break;
       default:
-        fleet_.step(SetJobs{who, any_job(), minutes(30), {}, {}, -static_cast<std::int32_t>(rng_.below(5)), "renamed"});
+        fleet_.step(SetJobs{who,
+                            any_job(),
+                            minutes(30),
+                            {},
+                            {},
+                            -static_cast<std::int32_t>(rng_.below(5)),
+                            "renamed"});
     }
   }
 
@@ -93,20 +113,30 @@ class Chaos {
         worker.reboot();
         fleet_.hello(name);
         break;
-      case 1: fleet_.lose(name); break;
-      case 2: fleet_.hello(name); break;
-      case 3: worker.fails_prepare = !worker.fails_prepare; break;
+      case 1:
+        fleet_.lose(name);
+        break;
+      case 2:
+        fleet_.hello(name);
+        break;
+      case 3:
+        worker.fails_prepare = !worker.fails_prepare;
+        break;
       case 4: {
         const NodeVerb verb = rng_.chance(500) ? NodeVerb::kDrain : NodeVerb::kResume;
         fleet_.step(ChangeNodes{World::admin(), verb, {name}, "test"});
         break;
       }
-      case 5: worker.deaf = !worker.deaf; break;
-      default: restart();
+      case 5:
+        worker.deaf = !worker.deaf;
+        break;
+      default:
+        restart();
     }
   }
 
-  // The controller is killed: what it knew from messages is gone, and the workers are connected to nobody.
+  // The controller is killed: what it knew from messages is gone, and the workers are connected to
+  // nobody.
   void restart() {
     auto next = std::make_unique<World>();
     for (const Record& record : world_->journal) next->engine.replay(record);
@@ -120,7 +150,8 @@ class Chaos {
       worker.connected = false;
       worker.outbox.clear();
     }
-    fleet_.step(BeginEpoch{Epoch{world_->engine.cluster().epoch().value + 1}, "c1", "boot", "0.1.0"});
+    fleet_.step(
+        BeginEpoch{Epoch{world_->engine.cluster().epoch().value + 1}, "c1", "boot", "0.1.0"});
   }
 
   void pass_time() {
@@ -134,13 +165,20 @@ class Chaos {
 
   void once() {
     const std::uint64_t dice = rng_.below(100);
-    if (dice < 15) submit();
-    else if (dice < 35) fleet_.step(SchedulePass{{static_cast<std::uint32_t>(rng_.between(1, 3)), 4}});
-    else if (dice < 70) fleet_.speak(any_node());
-    else if (dice < 80) task_ends();
-    else if (dice < 88) person();
-    else if (dice < 93) pass_time();
-    else trouble();
+    if (dice < 15)
+      submit();
+    else if (dice < 35)
+      fleet_.step(SchedulePass{{static_cast<std::uint32_t>(rng_.between(1, 3)), 4}});
+    else if (dice < 70)
+      fleet_.speak(any_node());
+    else if (dice < 80)
+      task_ends();
+    else if (dice < 88)
+      person();
+    else if (dice < 93)
+      pass_time();
+    else
+      trouble();
   }
 
   void check_grants() {
@@ -154,7 +192,8 @@ class Chaos {
         for (const Grant& grant : member.grants) milli[grant.device] += grant.milli;
       }
     }
-    for (const auto& [device, used] : milli) ASSERT_LE(used, kMilliPerGpu) << "device " << device.value;
+    for (const auto& [device, used] : milli)
+      ASSERT_LE(used, kMilliPerGpu) << "device " << device.value;
     for (const auto& [node, used] : cpus) ASSERT_LE(used, 8U);
     for (const auto& [node, used] : memory) ASSERT_LE(used, 16000U);
   }
@@ -166,7 +205,8 @@ class Chaos {
       for (std::size_t i = 0; i < kElementStates; ++i) {
         const auto state = static_cast<ElementState>(i);
         std::uint32_t listed = 0;
-        for (const IndexRange& range : job.ranges_in(state)) listed += (range.last - range.first) / range.step + 1;
+        for (const IndexRange& range : job.ranges_in(state))
+          listed += (range.last - range.first) / range.step + 1;
         ASSERT_EQ(listed, job.count(state));
         sum += listed;
       }
@@ -189,12 +229,14 @@ class Chaos {
     ASSERT_TRUE(again.ok()) << again.error().message;
   }
 
-  // A task that runs belongs to an attempt that the controller knows: it never begins another beside it.
+  // A task that runs belongs to an attempt that the controller knows: it never begins another
+  // beside it.
   void check_running() {
     for (const auto& [name, worker] : fleet_.workers()) {
       for (const auto& [key, report] : worker.attempts) {
         if (report.phase != AttemptPhase::kRunning) continue;
-        ASSERT_NE(world_->engine.cluster().find_attempt(key), nullptr) << name << " runs " << to_text(key);
+        ASSERT_NE(world_->engine.cluster().find_attempt(key), nullptr)
+            << name << " runs " << to_text(key);
       }
     }
   }
@@ -235,7 +277,8 @@ class Chaos {
     ASSERT_TRUE(job == nullptr || job->is_ended());
     ASSERT_EQ(world_->engine.cluster().jobs_unfinished(), 0U);
     ASSERT_EQ(world_->engine.cluster().attempts().size(), 0U);
-    for (const auto& [name, worker] : fleet_.workers()) ASSERT_TRUE(worker.attempts.empty()) << name;
+    for (const auto& [name, worker] : fleet_.workers())
+      ASSERT_TRUE(worker.attempts.empty()) << name;
     ASSERT_EQ(world_->digest_of_replay(), world_->engine.cluster().digest());
   }
 

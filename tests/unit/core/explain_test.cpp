@@ -61,9 +61,12 @@ std::uint32_t gpus_for(const Node& node, const Group& group, const Use* use) {
 std::uint64_t memory_for(const Node& node, const Group& group) {
   if (group.memory_mib_per_node != 0) return group.memory_mib_per_node;
   if (group.gpus_per_node != 0 && !node.inventory.gpus.empty()) {
-    return node.inventory.memory_mib * group.gpus_per_node * group.gpu_milli / (1000 * node.inventory.gpus.size());
+    return node.inventory.memory_mib * group.gpus_per_node * group.gpu_milli /
+           (1000 * node.inventory.gpus.size());
   }
-  return node.inventory.cpus == 0 ? 0 : node.inventory.memory_mib * group.cpus_per_node / node.inventory.cpus;
+  return node.inventory.cpus == 0
+             ? 0
+             : node.inventory.memory_mib * group.cpus_per_node / node.inventory.cpus;
 }
 
 Recount recount(const Engine& engine, const Job& job, const Keys& gone = {}) {
@@ -76,7 +79,8 @@ Recount recount(const Engine& engine, const Job& job, const Keys& gone = {}) {
     ++result.total;
     bool able = group.nodes_only.empty() || listed(group.nodes_only, node.name);
     able = able && !listed(group.nodes_excluded, node.name);
-    for (const std::string& feature : group.features) able = able && listed(node.inventory.features, feature);
+    for (const std::string& feature : group.features)
+      able = able && listed(node.inventory.features, feature);
     able = able && gpus_for(node, group, nullptr) >= group.gpus_per_node;
     able = able && node.inventory.cpus >= group.cpus_per_node;
     able = able && node.inventory.memory_mib >= memory_for(node, group);
@@ -123,8 +127,8 @@ class RandomCluster {
 
   void add_node(const std::string& name) {
     Inventory has = World::inventory(name, static_cast<std::uint32_t>(rng_.below(9)),
-                                     static_cast<std::uint32_t>(rng_.between(4, 32)), rng_.between(8000, 64000),
-                                     pick({"a100", "h100"}));
+                                     static_cast<std::uint32_t>(rng_.between(4, 32)),
+                                     rng_.between(8000, 64000), pick({"a100", "h100"}));
     for (GpuFacts& gpu : has.gpus) {
       if (rng_.chance(100)) gpu.type = "v100";
       if (rng_.chance(50)) gpu.state = DeviceState::kQuarantined;
@@ -135,7 +139,8 @@ class RandomCluster {
   }
 
   void submit() {
-    NewJob job = World::job(static_cast<std::uint32_t>(rng_.between(1, 4)), static_cast<std::uint32_t>(rng_.below(6)));
+    NewJob job = World::job(static_cast<std::uint32_t>(rng_.between(1, 4)),
+                            static_cast<std::uint32_t>(rng_.below(6)));
     Group& group = job.spec.groups[0];
     if (rng_.chance(300)) job.spec.queue = "some";
     group.cpus_per_node = static_cast<std::uint32_t>(rng_.between(1, 16));
@@ -153,7 +158,8 @@ class RandomCluster {
   void disturb() {
     for (std::uint64_t i = 1; i <= nodes_; ++i) {
       const std::string name = "n" + std::to_string(i);
-      if (rng_.chance(150)) world.step(ChangeNodes{World::admin(), NodeVerb::kDrain, {name}, "test"});
+      if (rng_.chance(150))
+        world.step(ChangeNodes{World::admin(), NodeVerb::kDrain, {name}, "test"});
       if (rng_.chance(100)) world.step(WorkerLost{name});
     }
   }
@@ -173,17 +179,20 @@ void compare(const World& world, const Job& job, const Explanation& why) {
   EXPECT_EQ(why.nodes_needed, needed);
   EXPECT_LT(naive.fit, needed) << "it fits, and the pass did not start it";
   EXPECT_EQ(why.reason == WaitReason::kNeverPossible, naive.able < needed);
-  EXPECT_EQ(why.reason == WaitReason::kNodesUnavailable, naive.able >= needed && naive.able_up < needed);
+  EXPECT_EQ(why.reason == WaitReason::kNodesUnavailable,
+            naive.able >= needed && naive.able_up < needed);
   EXPECT_EQ(why.frees_last.has_value(), why.start_latest.has_value());
   EXPECT_FALSE(why.sentence.empty());
 }
 
 Instant end_of(const World& world, const Attempt& attempt) {
   const Instant since = attempt.launched ? attempt.launched_at : attempt.started_at;
-  return std::max(world.at, since + world.engine.cluster().find_job(attempt.key.job)->facts().time_limit());
+  return std::max(world.at,
+                  since + world.engine.cluster().find_job(attempt.key.job)->facts().time_limit());
 }
 
-// With the ends of the named attempt and of all that end before it the job fits; without its own it does not.
+// With the ends of the named attempt and of all that end before it the job fits; without its own it
+// does not.
 void compare_start(const World& world, const Job& job, const Explanation& why) {
   const std::uint32_t needed = job.facts().groups()[0].nodes_min;
   Keys gone;
@@ -214,7 +223,8 @@ TEST(Explain, AgreesWithARecountOverAThousandClusters) {
       const auto why = world.engine.explain({id, {}}, world.at);
       EXPECT_EQ(why.has_value(), job.count(ElementState::kPending) == 1);
       if (!why) continue;
-      SCOPED_TRACE("seed " + std::to_string(seed) + ", job " + std::to_string(id.value) + ": " + why->sentence);
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", job " + std::to_string(id.value) + ": " +
+                   why->sentence);
       compare(world, job, *why);
       compare_start(world, job, *why);
       ++explained;

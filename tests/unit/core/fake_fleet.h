@@ -31,7 +31,8 @@ struct FakeWorker {
   }
   void say(const AttemptReport& report) { outbox.push_back(report); }
 
-  void end(const AttemptKey& key, CauseKind kind, std::int32_t status = 0, Retry retry = Retry::kNo) {
+  void end(const AttemptKey& key, CauseKind kind, std::int32_t status = 0,
+           Retry retry = Retry::kNo) {
     const auto found = attempts.find(key);
     if (found == attempts.end() || found->second.phase == AttemptPhase::kEnded) return;
     ExitRecord record;
@@ -67,7 +68,8 @@ struct FakeWorker {
     say(found->second);
   }
   void take(const SendKill& order, Epoch epoch) {
-    if (attempts.count(order.key) == 0) at(order.key, epoch).phase = AttemptPhase::kPreparing;  // A tombstone.
+    if (attempts.count(order.key) == 0)
+      at(order.key, epoch).phase = AttemptPhase::kPreparing;  // A tombstone.
     end(order.key, CauseKind::kCancelled);
   }
   void take(const SendSignal&, Epoch) {}

@@ -21,8 +21,9 @@ class Stopwatch {
 };
 
 NewJob typical(std::uint64_t number, std::uint32_t shapes) {
-  NewJob job = World::job(1 + static_cast<std::uint32_t>(number % 2),
-                          1 + static_cast<std::uint32_t>(number % 8), "train-" + std::to_string(number));
+  NewJob job =
+      World::job(1 + static_cast<std::uint32_t>(number % 2),
+                 1 + static_cast<std::uint32_t>(number % 8), "train-" + std::to_string(number));
   job.spec.groups[0].cpus_per_node = 1 + static_cast<std::uint32_t>(number % shapes / 8);
   job.spec.groups[0].gpu_types = {"h100"};
   job.launch = std::string(180, 'l');
@@ -77,8 +78,8 @@ TEST(Scale, FullPassOverABusyCluster) {
     ++passes;
   } while (world.pass_wanted);
   const std::size_t started = world.engine.cluster().attempts().size();
-  std::printf("first pass: %.3f s in %zu steps, %zu starts, %.0f starts/s\n", pass.seconds(), passes, started,
-              static_cast<double>(started) / pass.seconds());
+  std::printf("first pass: %.3f s in %zu steps, %zu starts, %.0f starts/s\n", pass.seconds(),
+              passes, started, static_cast<double>(started) / pass.seconds());
   // One job ends; the whole line is looked at again.
   world.step(CancelJobs{World::admin(), {{{JobId{1}, {}}}, {false}, {}, {}, {}, false}, 0});
   const Attempt& attempt = world.engine.cluster().attempts().begin()->second;
@@ -102,12 +103,14 @@ TEST(Scale, GangOverManyNodes) {
   Stopwatch time;
   world.pass();
   const AttemptKey key{job, {}, AttemptNo{1}};
-  for (std::uint32_t i = 1; i <= 5000; ++i) world.report("n" + std::to_string(i), key, AttemptPhase::kPrepared);
+  for (std::uint32_t i = 1; i <= 5000; ++i)
+    world.report("n" + std::to_string(i), key, AttemptPhase::kPrepared);
   EXPECT_EQ(world.count_effects<SendGo>(), 5000U);
   std::printf("gang of 5000: prepared and launched in %.3f s\n", time.seconds());
   Stopwatch end;
   for (std::uint32_t i = 1; i <= 5000; ++i) {
-    world.report("n" + std::to_string(i), key, AttemptPhase::kEnded, World::ended(CauseKind::kCompleted));
+    world.report("n" + std::to_string(i), key, AttemptPhase::kEnded,
+                 World::ended(CauseKind::kCompleted));
   }
   EXPECT_EQ(world.state(job), ElementState::kEnded);
   std::printf("ended in %.3f s\n", end.seconds());
@@ -127,7 +130,8 @@ TEST(Scale, ArrayOfAMillion) {
   for (int round = 0; round < 10; ++round) {
     const auto attempts = world.engine.cluster().attempts();
     for (const auto& [key, attempt] : attempts) {
-      const std::string node = world.engine.cluster().find_node(attempt.place->members[0].node)->name;
+      const std::string node =
+          world.engine.cluster().find_node(attempt.place->members[0].node)->name;
       world.report(node, key, AttemptPhase::kPrepared);
       world.report(node, key, AttemptPhase::kEnded, World::ended(CauseKind::kCompleted));
     }

@@ -1,4 +1,5 @@
-// An engine with nodes and a clock to play with. Journals what it does, so that a replay can be compared.
+// An engine with nodes and a clock to play with. Journals what it does, so that a replay can be
+// compared.
 #pragma once
 
 #include <map>
@@ -76,8 +77,8 @@ class World {
     step(EnrolNode{admin(), name, std::string(40, 'k')});
     hello(name, has);
   }
-  Outcome hello(const std::string& name, const Inventory& has, std::vector<AttemptReport> attempts = {},
-             const std::string& boot = "boot-1") {
+  Outcome hello(const std::string& name, const Inventory& has,
+                std::vector<AttemptReport> attempts = {}, const std::string& boot = "boot-1") {
     return step(WorkerHello{name, boot, 1, has, std::move(attempts)});
   }
 
@@ -97,7 +98,8 @@ class World {
   RequestId next_request(std::uint32_t uid = 1000) {
     RequestId id{Uid{uid}, {}};
     ++requests_;
-    for (unsigned i = 0; i < 8; ++i) id.uuid.bytes[i] = static_cast<std::uint8_t>(requests_ >> (8U * i));
+    for (unsigned i = 0; i < 8; ++i)
+      id.uuid.bytes[i] = static_cast<std::uint8_t>(requests_ >> (8U * i));
     return id;
   }
 

@@ -64,7 +64,8 @@ class Directory {
   const std::string& path() const { return path_; }
   std::string snapshots() const { return path_ + "/snapshots"; }
 
-  void write_segment(const std::vector<Record>& records, std::size_t first, std::size_t last) const {
+  void write_segment(const std::vector<Record>& records, std::size_t first,
+                     std::size_t last) const {
     SegmentHeader header;
     header.seq_first = first;
     header.salt = 77;
@@ -73,7 +74,8 @@ class Directory {
     RecordChain chain = header.chain();
     for (std::size_t seq = first; seq <= last; ++seq) {
       const Record& record = records[seq - 1];
-      append_record(bytes, RecordLabel{seq, record.epoch.value, seq, 1, 1}, encode_record(record), chain);
+      append_record(bytes, RecordLabel{seq, record.epoch.value, seq, 1, 1}, encode_record(record),
+                    chain);
     }
     std::ofstream(path_ + "/journal/" + segment_file_name(first), std::ios::binary) << bytes;
   }
@@ -126,7 +128,8 @@ TEST(Snapshot, RefusesEveryFlippedByteOrAnotherDigest) {
     if (!decoder.add(bad).ok()) continue;
     const Result<Cluster> cluster = decoder.finish(digest);
     if (cluster.ok()) {
-      EXPECT_TRUE(payload_of(*cluster) == good) << "byte " << i;  // Only the label of the last record is not digested.
+      EXPECT_TRUE(payload_of(*cluster) == good)
+          << "byte " << i;  // Only the label of the last record is not digested.
     }
   }
   ClusterDecoder decoder;
@@ -140,10 +143,12 @@ TEST(SnapshotStore, KeepsTwoAndPassesOverADamagedOne) {
   fill(world);
   EXPECT_FALSE(newest_snapshot_seq(directory.snapshots()).has_value());
   for (std::uint64_t seq = 1; seq <= 3; ++seq) {
-    ASSERT_TRUE(write_snapshot(directory.snapshots(), world.engine.cluster(), Seq{seq}, WallTime{1}).ok());
+    ASSERT_TRUE(
+        write_snapshot(directory.snapshots(), world.engine.cluster(), Seq{seq}, WallTime{1}).ok());
   }
   EXPECT_EQ(newest_snapshot_seq(directory.snapshots()), Seq{3});
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory.snapshots()), fs::directory_iterator()), 2);
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory.snapshots()), fs::directory_iterator()),
+            2);
   fs::resize_file(directory.snapshots() + "/" + snapshot_file_name(3), 500);
   std::string note;
   const auto loaded = load_newest_snapshot(directory.snapshots(), &note);
@@ -174,7 +179,8 @@ TEST(Fold, SealedSegmentsBecomeASnapshot) {
   ASSERT_TRUE(loaded.ok() && loaded->has_value());
   Engine engine;
   engine.load(std::move((*loaded)->cluster), (*loaded)->seq);
-  for (std::size_t seq = sealed + 1; seq <= world.journal.size(); ++seq) engine.replay(world.journal[seq - 1]);
+  for (std::size_t seq = sealed + 1; seq <= world.journal.size(); ++seq)
+    engine.replay(world.journal[seq - 1]);
   EXPECT_EQ(engine.cluster().digest(), world.engine.cluster().digest());
   const Result<Folded> again = fold_journal(directory.path());
   ASSERT_TRUE(again.ok());
