@@ -1,6 +1,8 @@
 // muster-gateway: takes requests of local users to the controller.
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "base/daemon/daemon.h"
@@ -96,15 +98,30 @@ muster::GatewayOptions options_of(const Arguments& arguments) {
   return options;
 }
 
+// Tells the watchdog that the loop comes round, as often as it wants to hear of it.
+class Watchdog {
+ public:
+  void round() {
+    if (!interval_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::microseconds(interval_->us);
+    muster::notify_watchdog();
+  }
+
+ private:
+  std::optional<muster::Duration> interval_ = muster::watchdog_interval();
+  std::chrono::steady_clock::time_point next_{};
+};
+
 void serve(muster::Gateway& gateway, muster::SignalSource& signals) {
-  const auto interval = muster::watchdog_interval();
-  const int turn_ms =
-      interval ? static_cast<int>(std::min<std::int64_t>(interval->ms(), 1000)) : 1000;
+  constexpr int kTurnMs = 200;
+  Watchdog watchdog;
   bool was_connected = false;
   muster::notify_ready("waiting for the controller");
   for (;;) {
-    gateway.turn(turn_ms);
-    if (interval) muster::notify_watchdog();
+    gateway.turn(kTurnMs);
+    watchdog.round();
     if (gateway.is_connected() != was_connected) {
       was_connected = !was_connected;
       muster::notify_status(was_connected ? "connected" : "waiting for the controller");

@@ -151,7 +151,9 @@ void Client::Impl::notice(const std::string& why) {
   const std::int64_t now_ms = clock_ms();
   if (!options.on_waiting || now_ms < noticed_ms + kNoticeEveryMs) return;
   noticed_ms = now_ms;
-  options.on_waiting(why + "; waiting");
+  const std::int64_t limit_s = options.timeout.seconds();
+  options.on_waiting(why + "; waiting" +
+                     (limit_s > 0 ? " up to " + std::to_string(limit_s) + " s" : ""));
 }
 
 void Client::Impl::retry(Outstanding& one, std::string why, std::int64_t after_ms) {
