@@ -1,11 +1,13 @@
-// What the launcher hands a shepherd when it starts one, and the files a shepherd keeps in its
-// attempt's directory (root only). All are read again by the launcher after a restart, so each is
-// checked like foreign bytes.
+// What the launcher hands a shepherd when it starts one, and the files of an attempt (root only).
+// All are read again by the launcher after a restart, so each is checked like foreign bytes.
 //
-//   shepherd  who the shepherd is                       written first, exclusively: the claim on
-//   the attempt tasks     the ranks and where their output went     written once they run exit how
-//   it ended                              tmp, fsync, rename, fsync of the directory; then reported
-//   socket    where the shepherd listens
+// In the attempt's directory, which outlives a reboot:
+//   exit          how it ended: tmp, fsync, rename, fsync of the directory; only then reported
+//   out.R err.R   output of rank R that no file of the user's takes
+// In the run directory, best on a tmpfs, after the attempt's name:
+//   .shepherd     who the shepherd is; written first, exclusively: the claim on the attempt
+//   .tasks        the ranks and where their output went
+//   .socket       where the shepherd listens
 #pragma once
 
 #include <cstdint>
@@ -17,11 +19,11 @@
 
 namespace muster {
 
-constexpr char kShepherdFile[] = "shepherd";
-constexpr char kTasksFile[] = "tasks";
 constexpr char kExitFile[] = "exit";
 constexpr char kExitDraftFile[] = "exit.tmp";
-constexpr char kSocketFile[] = "socket";
+constexpr char kShepherdSuffix[] = ".shepherd";
+constexpr char kTasksSuffix[] = ".tasks";
+constexpr char kSocketSuffix[] = ".socket";
 
 enum class ShepherdMode : std::uint8_t { kRun, kReap, kOpenLog };
 template <>
@@ -34,7 +36,8 @@ constexpr int kSpecFd = 3;        // Sealed memory file with the ShepherdSpec.
 constexpr int kStatusFd = 4;      // Local protocol to the launcher.
 constexpr int kAttemptDirFd = 5;  // The attempt's directory.
 constexpr int kScriptsDirFd = 6;  // Where scripts are spooled, one file per attempt.
-constexpr int kFirstPortFd = 7;
+constexpr int kRunDirFd = 7;
+constexpr int kFirstPortFd = 8;
 
 struct ShepherdSpec {
   ShepherdMode mode = ShepherdMode::kRun;

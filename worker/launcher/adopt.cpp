@@ -28,6 +28,7 @@ std::string this_boot() {
 }  // namespace
 
 void Launcher::recover() {
+  was_rebooted_ = store_.last_boot() != this_boot();
   for (const AttemptKey& key : store_.attempts()) {
     Result<Fd> directory = store_.open_attempt(key);
     if (!directory.ok()) continue;
@@ -39,6 +40,16 @@ void Launcher::recover() {
     attempt.adopt_until_ms = wall_seconds() * 1000 + kAdoptMs;
     look_for_shepherd(key, attempt);
   }
+  if (was_rebooted_) settle_reboot();
+}
+
+// The new boot is noted once everything of the old one has its record; dying before that only
+// repeats the work.
+void Launcher::settle_reboot() {
+  for (const auto& entry : attempts_) {
+    if (entry.second.link == Link::kReaper || entry.second.adopt_until_ms != 0) return;
+  }
+  if (store_.note_boot(this_boot()).ok()) was_rebooted_ = false;
 }
 
 void Launcher::look_again(std::int64_t now_ms) {
@@ -48,7 +59,7 @@ void Launcher::look_again(std::int64_t now_ms) {
     look_for_shepherd(entry.first, attempt);
     if (attempt.adopt_until_ms == 0 || now_ms < attempt.adopt_until_ms) continue;
     // Nobody took the claim, or whoever did is dead: nothing can start any more once we hold it.
-    (void)Store::claim(attempt.directory.number());
+    (void)store_.claim(entry.first);
     reap(entry.first, attempt);
   }
 }
@@ -62,7 +73,13 @@ void Launcher::look_for_shepherd(const AttemptKey& key, Attempt& attempt) {
   attempt.end.kind = CauseKind::kShepherdFailed;
   attempt.end.retry = Retry::kAnywhere;
   attempt.end.evidence = "its shepherd died";
-  const Result<ShepherdRecord> record = Store::read_shepherd(attempt.directory.number());
+  const Result<ShepherdRecord> record = store_.read_shepherd(key);
+  if (was_rebooted_ && (!record.ok() || record->boot_id != this_boot())) {
+    attempt.end.kind = CauseKind::kNodeFailed;
+    attempt.end.evidence = "the node was restarted";
+    reap(key, attempt);
+    return;
+  }
   if (!record.ok()) {
     // Ordered, but as far as is known nobody ever ran for it.
     attempt.end.kind = CauseKind::kLaunchFailed;
@@ -71,17 +88,11 @@ void Launcher::look_for_shepherd(const AttemptKey& key, Attempt& attempt) {
     return;
   }
   attempt.state.epoch = record->epoch;
-  if (record->boot_id != this_boot()) {
-    attempt.end.kind = CauseKind::kNodeFailed;
-    attempt.end.evidence = "the node was restarted";
-    reap(key, attempt);
-    return;
-  }
   if (attempt.state.ports.empty()) {
     attempt.state.ports = record->ports;
     ports_.note(record->ports);
   }
-  if (connect_shepherd(attempt, *record)) {
+  if (connect_shepherd(key, attempt, *record)) {
     attempt.adopt_until_ms = 0;
   } else if (::kill(record->pid, 0) != 0 && errno == ESRCH) {
     reap(key, attempt);
@@ -90,9 +101,10 @@ void Launcher::look_for_shepherd(const AttemptKey& key, Attempt& attempt) {
 
 // It must be the process that took the claim; whoever has its number now would not hold this
 // socket.
-bool Launcher::connect_shepherd(Attempt& attempt, const ShepherdRecord& record) {
-  const std::string path =
-      "/proc/self/fd/" + std::to_string(attempt.directory.number()) + "/" + kSocketFile;
+bool Launcher::connect_shepherd(const AttemptKey& key, Attempt& attempt,
+                                const ShepherdRecord& record) {
+  const std::string path = "/proc/self/fd/" + std::to_string(store_.run_directory()) + "/" +
+                           to_text(key) + kSocketSuffix;
   Result<Fd> socket = connect_local(path);
   if (!socket.ok()) return false;
   const Result<LocalPeer> peer = peer_of(socket->number());
@@ -120,8 +132,7 @@ void Launcher::reap(const AttemptKey& key, Attempt& attempt) {
   spec.reap_cause.node = settings_.node;
   spec.reap_launched =
       attempt.state.phase == LocalPhase::kRunning || attempt.state.phase == LocalPhase::kStopping;
-  Result<Fd> socket = spawn_shepherd(settings_.shepherd_path, spec, attempt.directory.number(),
-                                     store_.scripts_directory(), {});
+  Result<Fd> socket = spawn_shepherd(settings_.shepherd_path, spec, directories_of(attempt), {});
   if (!socket.ok()) {
     say(key, socket.error().message);
     attempt.adopt_until_ms = wall_seconds() * 1000 + 1000;  // Try again.

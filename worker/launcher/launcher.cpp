@@ -42,7 +42,7 @@ Result<std::unique_ptr<Launcher>> Launcher::open(const LauncherSettings& setting
   }
   Result<PinnedKeys> keys = read_pinned_keys(settings.keys_path);
   if (!keys.ok()) return keys.error();
-  Result<Store> store = Store::open(settings.state_dir);
+  Result<Store> store = Store::open(settings.state_dir, settings.run_dir);
   if (!store.ok()) return store.error();
   std::unique_ptr<Launcher> launcher(new Launcher(settings, std::move(*keys), std::move(*store)));
   launcher->recover();
@@ -104,6 +104,7 @@ Result<void> Launcher::turn(int timeout_ms) {
   std::erase_if(workers_, [](const Worker& worker) { return worker.channel == nullptr; });
   if (events.count(listen_.number()) != 0) accept_worker();
   if (is_looking) look_again(wall_seconds() * 1000);
+  if (was_rebooted_) settle_reboot();
   return start_orders();
 }
 
@@ -247,8 +248,8 @@ void Launcher::start(Order& order) {
   spec.script = std::move(order.prepare.script);
   spec.environment = std::move(order.prepare.environment);
   spec.ports = attempt.state.ports;
-  Result<Fd> socket = spawn_shepherd(settings_.shepherd_path, spec, attempt.directory.number(),
-                                     store_.scripts_directory(), order.ports);
+  Result<Fd> socket =
+      spawn_shepherd(settings_.shepherd_path, spec, directories_of(attempt), order.ports);
   if (!socket.ok()) {
     attempt.end.kind = CauseKind::kLaunchFailed;
     attempt.end.retry = Retry::kElsewhere;
@@ -359,8 +360,7 @@ void Launcher::open_log(Worker& worker, const LocalLogOpen& message) {
 void Launcher::start_opener(LogAsk& ask, const Attempt& attempt) {
   ShepherdSpec spec = spec_for(ask.wanted.key, ShepherdMode::kOpenLog);
   spec.log = ask.wanted;
-  Result<Fd> socket = spawn_shepherd(settings_.shepherd_path, spec, attempt.directory.number(),
-                                     store_.scripts_directory(), {});
+  Result<Fd> socket = spawn_shepherd(settings_.shepherd_path, spec, directories_of(attempt), {});
   if (socket.ok()) {
     ask.opener = std::make_unique<LocalChannel>(std::move(*socket));
     return;
@@ -409,6 +409,10 @@ void Launcher::refuse(Worker& worker, const AttemptKey& key, const std::string& 
 
 void Launcher::say(const AttemptKey& key, const std::string& text) const {
   std::fprintf(stderr, "muster-launcher: %s: %s\n", to_text(key).c_str(), text.c_str());
+}
+
+std::vector<int> Launcher::directories_of(const Attempt& attempt) const {
+  return {attempt.directory.number(), store_.scripts_directory(), store_.run_directory()};
 }
 
 ShepherdSpec Launcher::spec_for(const AttemptKey& key, ShepherdMode mode) const {

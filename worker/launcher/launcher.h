@@ -60,8 +60,9 @@ class Launcher {
   // After a restart.
   void recover();
   void look_for_shepherd(const AttemptKey& key, Attempt& attempt);
-  static bool connect_shepherd(Attempt& attempt, const ShepherdRecord& record);
+  bool connect_shepherd(const AttemptKey& key, Attempt& attempt, const ShepherdRecord& record);
   void look_again(std::int64_t now_ms);
+  void settle_reboot();
   void reap(const AttemptKey& key, Attempt& attempt);
 
   // Workers.
@@ -92,6 +93,7 @@ class Launcher {
   static void send(Worker& worker, const LocalState& state);
   void refuse(Worker& worker, const AttemptKey& key, const std::string& why);
   void say(const AttemptKey& key, const std::string& text) const;
+  std::vector<int> directories_of(const Attempt& attempt) const;
   ShepherdSpec spec_for(const AttemptKey& key, ShepherdMode mode) const;
   std::vector<pollfd> polls();
 
@@ -106,6 +108,7 @@ class Launcher {
   std::vector<Order> orders_;  // Recorded, waiting for the sync of this turn.
   std::map<std::uint64_t, LogAsk> log_asks_;
   std::uint64_t next_id_ = 1;
+  bool was_rebooted_ = false;  // And attempts of before still wait for their exit record.
 };
 
 // Tells systemd that we are ready and alive; nothing when it did not start us.

@@ -29,6 +29,7 @@ bool parse_option(const std::string& name, const std::string& value, LauncherSet
   };
   static const TextOption kTexts[] = {
       {"--state-dir", &LauncherSettings::state_dir},
+      {"--run-dir", &LauncherSettings::run_dir},
       {"--socket", &LauncherSettings::socket_path},
       {"--keys", &LauncherSettings::keys_path},
       {"--node", &LauncherSettings::node},
@@ -52,6 +53,8 @@ bool parse_option(const std::string& name, const std::string& value, LauncherSet
 std::string launcher_usage() {
   return "usage: muster-launcher --state-dir DIR --socket PATH --keys FILE --node NAME\n"
          "  --state-dir DIR        attempts, epoch and spooled scripts\n"
+         "  --run-dir DIR          what need not survive a reboot, best on a tmpfs\n"
+         "                         (default: run/ in the state directory)\n"
          "  --socket PATH          Unix socket the worker connects to\n"
          "  --keys FILE            pinned cluster id and order keys\n"
          "  --node NAME            this node's name, as in the orders\n"

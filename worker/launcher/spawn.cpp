@@ -36,8 +36,7 @@ Result<Fd> sealed(const std::string& bytes) {
 }  // namespace
 
 Result<Fd> spawn_shepherd(const std::string& program, const ShepherdSpec& spec,
-                          int attempt_directory, int scripts_directory,
-                          const std::vector<HeldPort>& ports) {
+                          const std::vector<int>& directories, const std::vector<HeldPort>& ports) {
   const Result<std::string> bytes = encode_file(spec);
   if (!bytes.ok()) return bytes.error();
   const Result<Fd> file = sealed(*bytes);
@@ -48,7 +47,9 @@ Result<Fd> spawn_shepherd(const std::string& program, const ShepherdSpec& spec,
   }
   Fd ours(ends[0]);
   const Fd theirs(ends[1]);
-  std::vector<int> sources{file->number(), theirs.number(), attempt_directory, scripts_directory};
+  std::vector<int> sources{file->number(), theirs.number()};
+  sources.insert(sources.end(), directories.begin(), directories.end());
+  MUSTER_ASSERT(kSpecFd + static_cast<int>(sources.size()) == kFirstPortFd);
   for (const HeldPort& port : ports) sources.push_back(port.socket.number());
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);

@@ -13,8 +13,8 @@
 namespace muster {
 
 // Our end of the connection to the new process. Its death closes the other end.
+// directories: the attempt's, that of scripts, that of running attempts.
 Result<Fd> spawn_shepherd(const std::string& program, const ShepherdSpec& spec,
-                          int attempt_directory, int scripts_directory,
-                          const std::vector<HeldPort>& ports);
+                          const std::vector<int>& directories, const std::vector<HeldPort>& ports);
 
 }  // namespace muster

@@ -83,7 +83,7 @@ std::string forgotten_line(const AttemptKey& key, std::int64_t expiry_s) {
 
 std::int64_t wall_seconds() { return ::time(nullptr); }
 
-Result<Store> Store::open(const std::string& state_dir) {
+Result<Store> Store::open(const std::string& state_dir, const std::string& run_dir) {
   Store store;
   // Users pass through it to their scripts, and see nothing on the way.
   const bool is_new = ::mkdir(state_dir.c_str(), 0711) == 0;
@@ -99,6 +99,12 @@ Result<Store> Store::open(const std::string& state_dir) {
   if (!attempts.ok()) return attempts.error();
   Result<Fd> scripts = open_directory(store.root_.number(), "scripts", 0711);
   if (!scripts.ok()) return scripts.error();
+  Result<Fd> run = run_dir.empty() ? open_directory(store.root_.number(), "run", 0700)
+                                   : open_directory(AT_FDCWD, run_dir, 0700);
+  if (!run.ok()) return run.error();
+  store.run_ = std::move(*run);
+  const Result<std::string> boot = read_at(store.root_.number(), "boot", kRecordBytesMax);
+  if (boot.ok()) store.last_boot_ = *boot;
   store.attempts_ = std::move(*attempts);
   store.scripts_ = std::move(*scripts);
   char* real = ::realpath((state_dir + "/scripts").c_str(), nullptr);
@@ -152,8 +158,9 @@ std::vector<AttemptKey> Store::attempts() const {
   return keys;
 }
 
-Result<ShepherdRecord> Store::read_shepherd(int attempt_directory) {
-  const Result<std::string> bytes = read_at(attempt_directory, kShepherdFile, kRecordBytesMax);
+Result<ShepherdRecord> Store::read_shepherd(const AttemptKey& key) const {
+  const std::string name = to_text(key) + kShepherdSuffix;
+  const Result<std::string> bytes = read_at(run_.number(), name.c_str(), kRecordBytesMax);
   if (!bytes.ok()) return bytes.error();
   return decode_file<ShepherdRecord>(*bytes);
 }
@@ -164,9 +171,16 @@ Result<ExitFile> Store::read_exit(int attempt_directory) {
   return decode_file<ExitFile>(*bytes);
 }
 
-bool Store::claim(int attempt_directory) {
+bool Store::claim(const AttemptKey& key) const {
+  const std::string name = to_text(key) + kShepherdSuffix;
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  return Fd(::openat(attempt_directory, kShepherdFile, flags, 0600)).is_open();
+  return Fd(::openat(run_.number(), name.c_str(), flags, 0600)).is_open();
+}
+
+Result<void> Store::note_boot(const std::string& boot_id) {
+  const Result<void> written = replace_at(root_.number(), "boot", boot_id);
+  if (written.ok()) last_boot_ = boot_id;
+  return written;
 }
 
 Result<void> Store::raise_epoch(Epoch epoch) {
@@ -219,6 +233,9 @@ Result<void> Store::forget(const AttemptKey& key, std::int64_t expiry_s, std::in
     } else if (::fdatasync(forgotten_file_.number()) != 0) {
       return failed("remember what was forgotten");
     }
+  }
+  for (const char* suffix : {kShepherdSuffix, kTasksSuffix, kSocketSuffix}) {
+    ::unlinkat(run_.number(), (to_text(key) + suffix).c_str(), 0);
   }
   const Result<Fd> directory = open_attempt(key);
   if (!directory.ok()) return directory.error();

@@ -1,8 +1,10 @@
 // What the launcher keeps on disk under its state directory:
-//   attempts/JOB.ELEMENT.ATTEMPT/  made and synced before anything of the attempt runs: the record
-//   that it was ordered scripts/                       spooled scripts of running attempts epoch
-//   the highest epoch seen; orders of a lower one are refused forgotten attempts whose directory is
-//   gone but whose order could still be replayed
+// - attempts/JOB.ELEMENT.ATTEMPT/: made and synced before anything of the attempt runs, the record
+//   that it was ordered;
+// - scripts/: spooled scripts of running attempts;
+// - boot: the boot these records were made in;
+// - epoch: the highest epoch seen; orders of a lower one are refused;
+// - forgotten: attempts whose directory is gone but whose order could still be replayed.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +22,7 @@ namespace muster {
 class Store {
  public:
   // Makes what is missing. kConflict when another launcher uses the directory.
-  static Result<Store> open(const std::string& state_dir);
+  static Result<Store> open(const std::string& state_dir, const std::string& run_dir);
 
   // Makes the attempt's directory, exclusively: kConflict when it is there. Durable only after
   // sync().
@@ -30,10 +32,10 @@ class Store {
   Result<Fd> open_attempt(const AttemptKey& key) const;
   std::vector<AttemptKey> attempts() const;
   // kNotFound when the file is not there, kCorrupt when it is not what we write.
-  static Result<ShepherdRecord> read_shepherd(int attempt_directory);
+  Result<ShepherdRecord> read_shepherd(const AttemptKey& key) const;
   static Result<ExitFile> read_exit(int attempt_directory);
   // Takes the claim a shepherd would take; false when one has it.
-  static bool claim(int attempt_directory);
+  bool claim(const AttemptKey& key) const;
 
   Epoch epoch() const { return epoch_; }
   Result<void> raise_epoch(Epoch epoch);  // Durable on return.
@@ -43,6 +45,10 @@ class Store {
   Result<void> forget(const AttemptKey& key, std::int64_t expiry_s, std::int64_t now_s);
   bool is_forgotten(const AttemptKey& key) const { return forgotten_.count(key) != 0; }
 
+  const std::string& last_boot() const { return last_boot_; }
+  Result<void> note_boot(const std::string& boot_id);
+
+  int run_directory() const { return run_.number(); }
   int scripts_directory() const { return scripts_.number(); }
   const std::string& scripts_path() const { return scripts_path_; }
 
@@ -55,8 +61,10 @@ class Store {
   Fd lock_;
   Fd attempts_;
   Fd scripts_;
+  Fd run_;
   Fd forgotten_file_;
   std::string scripts_path_;
+  std::string last_boot_;
   Epoch epoch_;
   std::map<AttemptKey, std::int64_t> forgotten_;  // To expiry.
   std::size_t forgotten_lines_ = 0;

@@ -18,17 +18,18 @@ Error failed(const std::string& step) {
   return fail(ErrorCode::kUnavailable, step + ": " + std::strerror(errno));
 }
 
-Result<std::string> read_at(int directory, const char* name, std::size_t bytes_max) {
-  const Fd file(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+Result<TasksRecord> read_tasks(const AttemptKey& key) {
+  const std::string name = to_text(key) + kTasksSuffix;
+  const Fd file(::openat(kRunDirFd, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   std::string text;
-  while (file.is_open() && text.size() <= bytes_max) {
+  while (file.is_open() && text.size() <= kTasksBytesMax) {
     char buffer[4096];
     const ssize_t size = ::read(file.number(), buffer, sizeof(buffer));
-    if (size == 0) return text;
+    if (size == 0) return decode_file<TasksRecord>(text);
     if (size < 0) break;
     text.append(buffer, static_cast<std::size_t>(size));
   }
-  return failed(std::string("read ") + name);
+  return fail(ErrorCode::kNotFound, "no task of it ran on this node since it started");
 }
 
 // The file the attempt wrote, or an error: another file of that name is none of ours.
@@ -46,9 +47,7 @@ Result<Fd> open_stream(const StreamRecord& stream, const std::string& private_na
 }
 
 Result<Fd> open_wanted(const ShepherdSpec& spec, std::string& path) {
-  const Result<std::string> bytes = read_at(kAttemptDirFd, kTasksFile, kTasksBytesMax);
-  if (!bytes.ok()) return fail(ErrorCode::kNotFound, "no task of it ran on this node");
-  const Result<TasksRecord> record = decode_file<TasksRecord>(*bytes);
+  const Result<TasksRecord> record = read_tasks(spec.key);
   if (!record.ok()) return record.error();
   for (const TaskRecord& task : record->tasks) {
     if (spec.log.rank >= 0 && task.rank != static_cast<std::uint32_t>(spec.log.rank)) continue;
@@ -66,15 +65,13 @@ Result<Fd> open_wanted(const ShepherdSpec& spec, std::string& path) {
 }
 
 // Without control groups: everything below pid 1 of the attempt, which keeps its orphans.
-void kill_by_parentage() {
-  const Result<std::string> bytes = read_at(kAttemptDirFd, kTasksFile, kTasksBytesMax);
-  if (!bytes.ok()) return;
-  const Result<TasksRecord> record = decode_file<TasksRecord>(*bytes);
-  if (!record.ok() || record->pid1 <= 0) return;
+void kill_by_parentage(const AttemptKey& key) {
+  const Result<TasksRecord> record = read_tasks(key);
+  if (!record.ok() || record->pid1 <= 1) return;
   while (process_start_time(record->pid1) == record->pid1_start_time) {
     const std::vector<pid_t> below = descendants_of(record->pid1);
-    for (const pid_t pid : below) ::kill(pid, SIGKILL);
-    if (below.empty()) ::kill(record->pid1, SIGKILL);
+    for (const pid_t pid : below) signal_process(pid, SIGKILL);
+    if (below.empty()) signal_process(record->pid1, SIGKILL);
     ::nanosleep(&kReapPause, nullptr);
   }
 }
@@ -114,7 +111,7 @@ void reap_attempt(const ShepherdSpec& spec) {
     cgroup.kill_all();
     ::nanosleep(&kReapPause, nullptr);
   }
-  if (!cgroup.exists()) kill_by_parentage();
+  if (!cgroup.exists()) kill_by_parentage(spec.key);
   cgroup.remove();
   while (!write_exit_file(kAttemptDirFd, exit).ok()) {
     const timespec second{1, 0};

@@ -172,7 +172,7 @@ void Shepherd::write_tasks() const {
   }
   const Result<std::string> bytes = encode_file(record);
   const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
-  const Fd file(::openat(kAttemptDirFd, kTasksFile, flags, 0600));
+  const Fd file(::openat(kRunDirFd, (to_text(spec_.key) + kTasksSuffix).c_str(), flags, 0600));
   if (!bytes.ok() || !file.is_open()) return;
   (void)!::write(file.number(), bytes->data(), bytes->size());
 }
@@ -198,6 +198,7 @@ ExitRecord Shepherd::exit_record() {
                        record.cause.kind == CauseKind::kSignalled;
   if (is_ours && counters.oom_kills > 0) {
     record.cause.kind = CauseKind::kOutOfMemory;
+    record.cause.retry = Retry::kNo;
     record.cause.evidence = "the kernel killed " + std::to_string(counters.oom_kills) +
                             " of its processes at the limit of " +
                             std::to_string(launch_.node.memory_mib) + " MiB";
@@ -231,7 +232,7 @@ void Shepherd::finish() {
   for (const std::string& name : {script_name_, error_file_name_}) {
     if (!name.empty()) ::unlinkat(kScriptsDirFd, name.c_str(), 0);
   }
-  ::unlinkat(kAttemptDirFd, kSocketFile, 0);
+  ::unlinkat(kRunDirFd, (to_text(spec_.key) + kSocketSuffix).c_str(), 0);
   enter(LocalPhase::kEnded);
   done_ = true;
 }

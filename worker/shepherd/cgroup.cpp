@@ -86,6 +86,10 @@ void remove_group(const std::string& group) {
 
 }  // namespace
 
+void signal_process(pid_t pid, int number) {
+  if (pid > 1) ::kill(pid, number);
+}
+
 Result<std::string> read_small_file(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   std::string text;
@@ -341,7 +345,7 @@ void AttemptCgroup::kill_all() const {
   const std::string freezer = v1_directory("freezer");
   const std::string state = freezer + "/freezer.state";
   if (!freezer.empty()) (void)write_small_file(state, "FROZEN").ok();
-  for (const pid_t pid : pids()) ::kill(pid, SIGKILL);
+  for (const pid_t pid : pids()) signal_process(pid, SIGKILL);
   if (!freezer.empty()) (void)write_small_file(state, "THAWED").ok();
 }
 

@@ -86,6 +86,9 @@ class AttemptCgroup {
   std::string own_path_;  // ".../muster/GROUP/ATTEMPT" as /proc/PID/cgroup shows it.
 };
 
+// kill(2), but only ever for one process: 0 and below would be whole groups of them, 1 the machine.
+void signal_process(pid_t pid, int number);
+
 // Whole small files; kUnavailable with path and errno.
 Result<std::string> read_small_file(const std::string& path);
 Result<void> write_small_file(const std::string& path, std::string_view text);

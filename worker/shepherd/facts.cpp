@@ -23,6 +23,7 @@ std::uint64_t process_start_time(pid_t pid) {
   if (!text.ok()) return 0;
   // The second field is a name in parentheses that may hold anything.
   std::size_t at = text->rfind(')');
+  if (at != std::string::npos && text->substr(at, 3) == ") Z") return 0;
   for (int field = 2; at != std::string::npos && field < kStartTimeField; ++field) {
     at = text->find(' ', at + 1);
   }

@@ -18,8 +18,8 @@ constexpr std::size_t kPeersMax = 8;
 constexpr std::int64_t kLongestSleepUs = 10 * 1000000LL;  // poll() does not count a suspend.
 constexpr std::int64_t kKillPauseMaxUs = 100 * 1000;
 
-std::string socket_path() {
-  return "/proc/self/fd/" + std::to_string(kAttemptDirFd) + "/" + kSocketFile;
+std::string socket_path(const AttemptKey& key) {
+  return "/proc/self/fd/" + std::to_string(kRunDirFd) + "/" + to_text(key) + kSocketSuffix;
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ void Shepherd::run() {
   // The launcher made this connection for us; whoever comes later must show the token.
   peers_.push_back({std::make_unique<LocalChannel>(Fd(kStatusFd)), true});
   if (!claim()) return;
-  const Result<Fd> listening = listen_local(socket_path(), 0600);
+  const Result<Fd> listening = listen_local(socket_path(spec_.key), 0600);
   const Result<void> prepared = listening.ok() ? prepare() : Result<void>(listening.error());
   if (listening.ok()) listen_ = Fd(::fcntl(listening->number(), F_DUPFD_CLOEXEC, 0));
   if (prepared.ok()) {
@@ -68,8 +68,9 @@ bool Shepherd::claim() {
   const Result<CommonOrder> common = decode_common_order(spec_.common);
   if (common.ok()) record.epoch = common->epoch;
   const Result<std::string> bytes = encode_file(record);
-  const Fd file(
-      ::openat(kAttemptDirFd, kShepherdFile, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const std::string name = to_text(spec_.key) + kShepherdSuffix;
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  const Fd file(::openat(kRunDirFd, name.c_str(), flags, 0600));
   return bytes.ok() && file.is_open() &&
          ::write(file.number(), bytes->data(), bytes->size()) ==
              static_cast<ssize_t>(bytes->size());
@@ -114,8 +115,8 @@ void Shepherd::turn(std::int64_t now_us) {
     return;
   }
   cgroup_.kill_all();
-  for (const pid_t pid : pids()) ::kill(pid, SIGKILL);
-  if (pid1_ > 0) ::kill(pid1_, SIGKILL);
+  for (const pid_t pid : pids()) signal_process(pid, SIGKILL);
+  if (pid1_ > 0) signal_process(pid1_, SIGKILL);
   if (all_gone()) {
     finish();
     return;
@@ -302,6 +303,8 @@ void Shepherd::note_exit(Task& task, int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     cause.kind = CauseKind::kSignalled;
     cause.signal = WTERMSIG(wait_status);
+    // A training program does not SIGKILL itself: somebody outside did, so another attempt may well succeed.
+    if (cause.signal == SIGKILL) cause.retry = Retry::kAnywhere;
   } else if (WEXITSTATUS(wait_status) != 0) {
     cause.kind = CauseKind::kExited;
     cause.exit_status = WEXITSTATUS(wait_status);
@@ -338,7 +341,7 @@ std::vector<pid_t> Shepherd::pids() const {
 }
 
 void Shepherd::signal_all(int number) const {
-  for (const pid_t pid : pids()) ::kill(pid, number);
+  for (const pid_t pid : pids()) signal_process(pid, number);
 }
 
 void Shepherd::signal_tasks(int number) const {
@@ -347,7 +350,7 @@ void Shepherd::signal_tasks(int number) const {
     // age.
     if (task.started && !task.ended &&
         process_start_time(task.record.pid) == task.record.start_time) {
-      ::kill(task.record.pid, number);
+      signal_process(task.record.pid, number);
     }
   }
 }

@@ -98,7 +98,7 @@ class Shepherd {
 };
 
 // Facts of a process and of this machine.
-std::uint64_t process_start_time(pid_t pid);  // 0 when it is gone.
+std::uint64_t process_start_time(pid_t pid);  // 0 when it is gone, or a zombie.
 std::string boot_id();
 std::vector<pid_t> descendants_of(pid_t pid);
 std::int64_t boottime_us();

@@ -37,6 +37,11 @@ bool eventually(const std::function<bool()>& condition, int seconds) {
   return condition();
 }
 
+void end_process(pid_t pid) {
+  MUSTER_ASSERT(pid > 1);
+  ::kill(pid, SIGKILL);
+}
+
 bool is_alive(pid_t pid) {
   const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t at = stat.rfind(')');
@@ -90,6 +95,8 @@ void NodeRig::start(std::vector<std::string> options) {
   std::vector<std::string> words{std::string(MUSTER_BINARY_DIR) + "/bin/muster-launcher",
                                  "--state-dir",
                                  root_ + "/state",
+                                 "--run-dir",
+                                 root_ + "/run",
                                  "--socket",
                                  root_ + "/socket",
                                  "--keys",
@@ -126,6 +133,7 @@ void NodeRig::reconnect() {
 
 void NodeRig::kill_launcher(int signal) {
   channel_.reset();
+  MUSTER_ASSERT(launcher_ > 1);
   ::kill(launcher_, signal);
   ::waitpid(launcher_, nullptr, 0);
   launcher_ = -1;
@@ -321,7 +329,7 @@ std::string NodeRig::work_path(const std::string& name) const {
 std::string NodeRig::state_path(const std::string& name) const { return root_ + "/state/" + name; }
 
 pid_t NodeRig::shepherd_pid(const AttemptKey& key) const {
-  const std::string bytes = read_file(state_path("attempts/" + to_text(key) + "/shepherd"));
+  const std::string bytes = read_file(root_ + "/run/" + to_text(key) + ".shepherd");
   const Result<ShepherdRecord> record = decode_file<ShepherdRecord>(bytes);
   return record.ok() ? record->pid : -1;
 }

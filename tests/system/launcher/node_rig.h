@@ -80,6 +80,7 @@ class NodeRig {
 // Waits up to seconds until condition holds.
 bool eventually(const std::function<bool()>& condition, int seconds = 10);
 bool is_alive(pid_t pid);
+void end_process(pid_t pid);  // SIGKILL; asserts that pid names one process, never all of them.
 std::string read_file(const std::string& path);
 
 }  // namespace muster::testing

@@ -66,7 +66,7 @@ TEST_F(RestartTest, ShepherdKilledTakesItsJobAlong) {
   const TestJob job = started("#!/bin/sh\nsetsid sleep 1031 &\nexec sleep 1032\n");
   ASSERT_TRUE(eventually(
       [] { return ::system("grep -lsz '^1031$' /proc/[0-9]*/cmdline >/dev/null") == 0; }));
-  ::kill(rig_.shepherd_pid(job.common.attempt), SIGKILL);
+  end_process(rig_.shepherd_pid(job.common.attempt));
   const LocalState ended = rig_.wait(job.common.attempt, LocalPhase::kEnded, 10);
   EXPECT_EQ(ended.record.cause.kind, CauseKind::kShepherdFailed);
   EXPECT_TRUE(ended.record.launched);
@@ -81,7 +81,7 @@ TEST_F(RestartTest, ShepherdAndLauncherKilledTogether) {
   const TestJob job = started("#!/bin/sh\nexec sleep 1041\n");
   const pid_t shepherd = rig_.shepherd_pid(job.common.attempt);
   rig_.kill_launcher(SIGKILL);
-  ::kill(shepherd, SIGKILL);
+  end_process(shepherd);
   rig_.start();
   rig_.list();
   EXPECT_EQ(rig_.wait(job.common.attempt, LocalPhase::kEnded).record.cause.kind,
@@ -92,8 +92,8 @@ TEST_F(RestartTest, RecycledPidIsNotAdopted) {
   const TestJob job = started("#!/bin/sh\nexec sleep 1042\n");
   const pid_t shepherd = rig_.shepherd_pid(job.common.attempt);
   rig_.kill_launcher(SIGKILL);
-  ::kill(shepherd, SIGKILL);
-  const std::string socket = rig_.state_path("attempts/" + to_text(job.common.attempt) + "/socket");
+  end_process(shepherd);
+  const std::string socket = rig_.state_path("../run/" + to_text(job.common.attempt) + ".socket");
   const pid_t impostor = ::fork();
   if (impostor == 0) {
     const Result<Fd> listening = listen_local(socket, 0600);
@@ -106,7 +106,7 @@ TEST_F(RestartTest, RecycledPidIsNotAdopted) {
   EXPECT_EQ(rig_.wait(job.common.attempt, LocalPhase::kEnded).record.cause.kind,
             CauseKind::kShepherdFailed);
   EXPECT_TRUE(is_alive(impostor));
-  ::kill(impostor, SIGKILL);
+  end_process(impostor);
   ::waitpid(impostor, nullptr, 0);
 }
 
@@ -119,6 +119,30 @@ TEST_F(RestartTest, OrderedButNeverStartedIsALaunchFailure) {
   const LocalState ended = rig_.wait(key, LocalPhase::kEnded);
   EXPECT_EQ(ended.record.cause.kind, CauseKind::kLaunchFailed);
   EXPECT_FALSE(ended.record.launched);
+}
+
+TEST_F(RestartTest, WhatRanBeforeARebootIsNodeFailed) {
+  const TestJob job = started("#!/bin/sh\nexec sleep 1051\n");
+  const TestJob done = rig_.script_job("exit 4\n");
+  EXPECT_EQ(rig_.run(done).record.cause.exit_status, 4);
+  const pid_t shepherd = rig_.shepherd_pid(job.common.attempt);
+  rig_.kill_launcher(SIGKILL);
+  end_process(shepherd);
+  // As after a reboot: the run directory is empty and the boot is another.
+  ASSERT_EQ(
+      ::system(("rm -r " + rig_.state_path("../run") + "; echo other > " + rig_.state_path("boot"))
+                   .c_str()),
+      0);
+  rig_.start();
+  rig_.list();
+  EXPECT_EQ(rig_.wait(job.common.attempt, LocalPhase::kEnded).record.cause.kind,
+            CauseKind::kNodeFailed);
+  EXPECT_EQ(rig_.wait(done.common.attempt, LocalPhase::kEnded).record.cause.exit_status, 4);
+  rig_.kill_launcher(SIGKILL);
+  rig_.start();
+  rig_.list();
+  EXPECT_EQ(rig_.wait(job.common.attempt, LocalPhase::kEnded).record.cause.kind,
+            CauseKind::kNodeFailed);
 }
 
 TEST_F(RestartTest, TombstoneRefusesTheOrderThatComesLate) {
