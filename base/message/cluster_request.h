@@ -1,0 +1,197 @@
+// What is asked about the cluster, and answered: nodes, queues, accounts, its state;
+// administration.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/types/fields.h"
+#include "base/types/ids.h"
+#include "base/types/resources.h"
+#include "base/types/time.h"
+
+namespace muster {
+
+struct DeviceRow {
+  GpuFacts facts;
+  std::uint32_t milli_used = 0;
+  std::vector<std::string> holders;  // "17" or "17_3"; with the user: "17 (kim)".
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "facts", self.facts);
+    visit(2, "milli_used", self.milli_used);
+    visit(3, "holders", self.holders);
+  }
+};
+struct NodeRow {
+  std::string name;
+  std::string state;  // NodeState's name; "unreported" before its first hello.
+  std::string reason;
+  bool connected = false;
+  std::uint32_t cpus = 0;
+  std::uint32_t cpus_used = 0;
+  std::uint64_t memory_mib = 0;
+  std::uint64_t memory_mib_used = 0;
+  std::vector<DeviceRow> gpus;
+  std::vector<std::string> features;
+  std::string address;
+  std::string release;
+  std::string boot_id;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "name", self.name);
+    visit(2, "state", self.state);
+    visit(3, "reason", self.reason);
+    visit(4, "connected", self.connected);
+    visit(5, "cpus", self.cpus);
+    visit(6, "cpus_used", self.cpus_used);
+    visit(7, "memory_mib", self.memory_mib);
+    visit(8, "memory_mib_used", self.memory_mib_used);
+    visit(9, "gpus", self.gpus);
+    visit(10, "features", self.features);
+    visit(11, "address", self.address);
+    visit(12, "release", self.release);
+    visit(13, "boot_id", self.boot_id);
+  }
+};
+struct NodesBody {
+  std::vector<std::string> nodes;  // Empty: all.
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "nodes", self.nodes);
+  }
+};
+struct NodesReply {
+  std::vector<NodeRow> rows;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "rows", self.rows);
+  }
+};
+
+struct QueueRow {
+  std::string name;
+  bool is_default = false;
+  bool open = true;
+  std::int32_t priority = 0;
+  Duration time_default;
+  Duration time_max;
+  std::uint32_t nodes = 0;
+  std::uint32_t gpus = 0;
+  std::uint32_t gpus_used = 0;
+  std::uint64_t jobs_pending = 0;
+  std::uint64_t jobs_running = 0;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "name", self.name);
+    visit(2, "is_default", self.is_default);
+    visit(3, "open", self.open);
+    visit(4, "priority", self.priority);
+    visit(5, "time_default", self.time_default);
+    visit(6, "time_max", self.time_max);
+    visit(7, "nodes", self.nodes);
+    visit(8, "gpus", self.gpus);
+    visit(9, "gpus_used", self.gpus_used);
+    visit(10, "jobs_pending", self.jobs_pending);
+    visit(11, "jobs_running", self.jobs_running);
+  }
+};
+struct QueuesReply {
+  std::vector<QueueRow> rows;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "rows", self.rows);
+  }
+};
+struct AccountRow {
+  std::string name;
+  std::string parent;
+  std::vector<std::string> users;
+  bool is_default = false;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "name", self.name);
+    visit(2, "parent", self.parent);
+    visit(3, "users", self.users);
+    visit(4, "is_default", self.is_default);
+  }
+};
+struct AccountsReply {
+  std::vector<AccountRow> rows;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "rows", self.rows);
+  }
+};
+
+// status and ping (ping leaves all but release and cluster at their defaults).
+struct StatusReply {
+  std::string cluster;
+  std::string release;
+  Epoch epoch;
+  Seq seq;  // Durable.
+  std::uint64_t config_version = 0;
+  WallTime started;
+  std::string role;  // The caller's.
+  std::uint32_t nodes = 0;
+  std::uint32_t nodes_connected = 0;
+  std::uint64_t jobs_pending = 0;
+  std::uint64_t jobs_running = 0;
+  bool database_connected = false;
+  Seq database_seq;  // What PostgreSQL has.
+  std::string database_error;
+  std::uint64_t memory_kib = 0;  // Resident set of the controller.
+  bool disk_full = false;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "cluster", self.cluster);
+    visit(2, "release", self.release);
+    visit(3, "epoch", self.epoch);
+    visit(4, "seq", self.seq);
+    visit(5, "config_version", self.config_version);
+    visit(6, "started", self.started);
+    visit(7, "role", self.role);
+    visit(8, "nodes", self.nodes);
+    visit(9, "nodes_connected", self.nodes_connected);
+    visit(10, "jobs_pending", self.jobs_pending);
+    visit(11, "jobs_running", self.jobs_running);
+    visit(12, "database_connected", self.database_connected);
+    visit(13, "database_seq", self.database_seq);
+    visit(14, "database_error", self.database_error);
+    visit(15, "memory_kib", self.memory_kib);
+    visit(16, "disk_full", self.disk_full);
+  }
+};
+
+// ---- administration ----
+struct NodeAddBody {
+  std::string node;
+  std::string public_key;  // Z85; empty: make a one-time join token instead.
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "node", self.node);
+    visit(2, "public_key", self.public_key);
+  }
+};
+struct NodeAddReply {
+  std::string token;    // Empty when a key was given.
+  std::string command;  // To type on the node.
+  std::uint32_t valid_seconds = 0;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "token", self.token);
+    visit(2, "command", self.command);
+    visit(3, "valid_seconds", self.valid_seconds);
+  }
+};
+struct NodeChangeBody {
+  std::vector<std::string> nodes;
+  std::string reason;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "nodes", self.nodes);
+    visit(2, "reason", self.reason);
+  }
+};
+
+}  // namespace muster
