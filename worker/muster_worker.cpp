@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <iostream>
 #include <string>
 
 #include "base/daemon/daemon.h"
@@ -98,7 +99,16 @@ int run(int argc, char** argv, const Flags& flags) {
   return 0;
 }
 
-int run_enrol(const EnrolOptions& options) {
+// From standard input, not from the command line: every user of the machine can read that.
+std::string read_token() {
+  if (isatty(STDIN_FILENO) == 1) std::fprintf(stderr, "token (as printed by 'gpuadmin node add'): ");
+  std::string token;
+  std::getline(std::cin, token);
+  return token;
+}
+
+int run_enrol(EnrolOptions options) {
+  options.token = read_token();
   const Result<void> enrolled = enrol(options);
   if (!enrolled) {
     std::fprintf(stderr, "muster-worker: %s\n", enrolled.error().message.c_str());
@@ -115,13 +125,13 @@ void add_enrol_options(CLI::App& app, EnrolOptions& options) {
   app.add_option("--server-key", options.server_key,
                  "the controller's public key (Z85), or a file with it")
       ->required();
-  app.add_option("--token", options.token, "as printed by `gpuadmin node add`")->required();
   app.add_option("--node", options.node, "name of this node")->required();
   app.add_option("--key-file", options.key_file, "this node's key pair; made when there is none")
       ->required();
   app.add_option("--order-keys", options.order_keys,
                  "written for muster-launcher: whose orders it obeys")
       ->required();
+  app.footer("The one-time token is read from standard input: paste it when asked.");
 }
 
 int main_of(int argc, char** argv) {

@@ -17,7 +17,8 @@ namespace muster {
 
 namespace {
 
-constexpr std::string_view kChainStart = "0000000000000000000000000000000000000000000000000000000000000000";
+constexpr std::string_view kChainStart =
+    "0000000000000000000000000000000000000000000000000000000000000000";
 constexpr std::string_view kHashField = ",\"hash\":\"";
 constexpr std::size_t kHashText = 64;
 
@@ -25,8 +26,10 @@ std::string hash_of(std::string_view chain, std::string_view line) {
   std::uint8_t digest[32];
   crypto_generichash_state state;
   crypto_generichash_init(&state, nullptr, 0, sizeof digest);
-  crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(chain.data()), chain.size());
-  crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(line.data()), line.size());
+  crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(chain.data()),
+                            chain.size());
+  crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(line.data()),
+                            line.size());
   crypto_generichash_final(&state, digest, sizeof digest);
   return hex(digest, sizeof digest);
 }
@@ -66,14 +69,16 @@ Result<Chain> read_chain(const std::string& path) {
   while (std::getline(file, line)) {
     const std::string where = path + ":" + std::to_string(chain.lines + 1) + ": ";
     const std::size_t tail = kHashField.size() + kHashText + 2;
-    if (line.size() < tail || line.compare(line.size() - tail, kHashField.size(), kHashField) != 0) {
+    if (line.size() < tail ||
+        line.compare(line.size() - tail, kHashField.size(), kHashField) != 0) {
       return fail(ErrorCode::kCorrupt, where + "not an audit line");
     }
     const std::string body = line.substr(0, line.size() - tail);
     const std::string stated = line.substr(line.size() - kHashText - 2, kHashText);
     const std::string prefix = "{\"number\":" + std::to_string(chain.lines + 1) + ",";
     if (!body.starts_with(prefix) || hash_of(chain.hash, body) != stated) {
-      return fail(ErrorCode::kCorrupt, where + "changed, or a line before it was changed, removed or added");
+      return fail(ErrorCode::kCorrupt,
+                  where + "changed, or a line before it was changed, removed or added");
     }
     chain.hash = stated;
     ++chain.lines;
@@ -86,12 +91,14 @@ Result<Chain> read_chain(const std::string& path) {
 Result<std::unique_ptr<Audit>> Audit::open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) {
-    return fail(ErrorCode::kUnavailable, "audit file " + path + " cannot be opened: " + std::strerror(errno));
+    return fail(ErrorCode::kUnavailable,
+                "audit file " + path + " cannot be opened: " + std::strerror(errno));
   }
   auto chain = read_chain(path);
   if (!chain) {
     ::close(fd);
-    return fail(ErrorCode::kCorrupt, chain.error().message + "; move the file away to begin a new one");
+    return fail(ErrorCode::kCorrupt,
+                chain.error().message + "; move the file away to begin a new one");
   }
   return std::unique_ptr<Audit>(new Audit(fd, std::move(chain->hash), chain->lines));
 }
@@ -107,7 +114,8 @@ Result<void> Audit::add(const AuditEntry& entry) {
   const std::string text = finish_line(body, hash);
   const ssize_t written = ::write(fd_, text.data(), text.size());
   if (written != static_cast<ssize_t>(text.size()) || fdatasync(fd_) != 0) {
-    return fail(ErrorCode::kUnavailable, std::string("the audit file cannot be written: ") + std::strerror(errno));
+    return fail(ErrorCode::kUnavailable,
+                std::string("the audit file cannot be written: ") + std::strerror(errno));
   }
   chain_ = hash;
   ++number_;

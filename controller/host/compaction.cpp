@@ -46,7 +46,8 @@ void Compaction::run() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      woken_.wait_for(lock, std::chrono::microseconds(kCompactEvery.us), [&] { return stopping_ || wanted_; });
+      woken_.wait_for(lock, std::chrono::microseconds(kCompactEvery.us),
+                      [&] { return stopping_ || wanted_; });
       if (stopping_) return;
       wanted_ = false;
     }
@@ -79,7 +80,8 @@ bool Compaction::compact() {
   pid_ = 0;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
   const std::lock_guard lock(mutex_);
-  if (!stopping_) log_error("the compactor failed (status {}); the journal grows until it succeeds", status);
+  if (!stopping_)
+    log_error("the compactor failed (status {}); the journal grows until it succeeds", status);
   return false;
 }
 

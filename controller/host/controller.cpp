@@ -40,14 +40,13 @@ std::string read_boot_id() {
   return text;
 }
 
-// "tcp://*:7601" or "tcp://0.0.0.0:7601" is where we listen, not where others find us: they are told the host's name.
-std::string reachable(const std::string& endpoint) { return endpoint; }
-
 }  // namespace
 
 struct Controller::Impl {
   Impl(HostConfig from, std::string release_, std::string program_dir_)
-      : settings(std::move(from)), release(std::move(release_)), program_dir(std::move(program_dir_)) {}
+      : settings(std::move(from)),
+        release(std::move(release_)),
+        program_dir(std::move(program_dir_)) {}
 
   Settings settings;
   std::string release;
@@ -126,19 +125,21 @@ Result<void> Controller::Impl::recover() {
     last_wall = (*snapshot)->wall;
     engine.load(std::move((*snapshot)->cluster), seq_after);
   }
-  const auto recovered = disk->recover(seq_after.value, [&](const RecordView& stored) -> Result<void> {
-    auto record = decode_record(stored.payload);
-    if (!record) return record.error();
-    last_wall = record->wall;
-    engine.replay(*record);
-    return {};
-  });
+  const auto recovered =
+      disk->recover(seq_after.value, [&](const RecordView& stored) -> Result<void> {
+        auto record = decode_record(stored.payload);
+        if (!record) return record.error();
+        last_wall = record->wall;
+        engine.replay(*record);
+        return {};
+      });
   if (!recovered) return recovered.error();
   if (!recovered->torn.empty()) log_warn("journal: {}", recovered->torn);
   cluster = recovered->cluster;
   cluster_id = to_text(cluster);
   clock = std::make_unique<Clock>(engine.cluster().applied_at(), last_wall);
-  log_info("journal: records up to {}, {} jobs", engine.seq_last().value, engine.cluster().jobs().size());
+  log_info("journal: records up to {}, {} jobs", engine.seq_last().value,
+           engine.cluster().jobs().size());
   return {};
 }
 
@@ -183,7 +184,9 @@ Result<void> Controller::Impl::apply_config() {
   for (const NodeKey& node : config->nodes) {
     const Node* known = engine.cluster().find_node(node.name);
     if (known != nullptr && known->public_key == node.public_key) continue;
-    if (const auto enrolled = step_now(EnrolNode{kHostItself, node.name, node.public_key}); !enrolled) return enrolled;
+    if (const auto enrolled = step_now(EnrolNode{kHostItself, node.name, node.public_key});
+        !enrolled)
+      return enrolled;
   }
   return {};
 }
@@ -205,7 +208,8 @@ void Controller::Impl::admit_all() {
   }
 }
 
-Result<std::unique_ptr<ServerSocket>> Controller::Impl::open_port(const std::string& endpoint, LinkRole domain) {
+Result<std::unique_ptr<ServerSocket>> Controller::Impl::open_port(const std::string& endpoint,
+                                                                  LinkRole domain) {
   ServerOptions options;
   options.endpoint = endpoint;
   options.domain = domain;
@@ -220,7 +224,8 @@ Result<std::unique_ptr<ServerSocket>> Controller::Impl::open_port(const std::str
 }
 
 Result<void> Controller::Impl::open_ports() {
-  auto started_authenticator = Authenticator::start(context, access, [](const std::string& line) { log_warn("{}", line); });
+  auto started_authenticator =
+      Authenticator::start(context, access, [](const std::string& line) { log_warn("{}", line); });
   if (!started_authenticator) return started_authenticator.error();
   authenticator = std::move(*started_authenticator);
   const auto config = settings.now();
@@ -247,20 +252,26 @@ void Controller::Impl::wire() {
     watches->changed(change);
   };
   sinks.errands = [this](std::vector<Errand> errands) { dispatcher->push(std::move(errands)); };
-  const Respond respond = [this](const Caller& caller, Response response) { gateways->respond(caller, response); };
+  const Respond respond = [this](const Caller& caller, Response response) {
+    gateways->respond(caller, response);
+  };
 
-  gateways = std::make_unique<GatewayPort>(std::move(gateway_socket),
-                                           [this](GatewayInbound inbound) { intake->take(std::move(inbound)); });
+  gateways = std::make_unique<GatewayPort>(
+      std::move(gateway_socket),
+      [this](GatewayInbound inbound) { intake->take(std::move(inbound)); });
   watches = std::make_unique<WatchHub>(view, respond);
   logs = std::make_unique<LogRelay>(std::move(bulk_socket), view, respond);
   outbox = std::make_unique<Outbox>(std::move(sinks));
   loop = std::make_unique<EngineLoop>(engine, *disk, *outbox, *clock);
-  workers = std::make_unique<WorkerPort>(WorkerPortParts{
-      std::move(worker_socket), epoch, cluster_id,
-      [this](Command command) { return loop->push({std::move(command), {}}); }});
-  dispatcher = std::make_unique<Dispatcher>(DispatcherParts{
-      keys->orders, cluster, disk->blobs(), users,
-      [this](const std::string& node, ControllerMessage message) { workers->send(node, std::move(message)); }});
+  workers = std::make_unique<WorkerPort>(
+      WorkerPortParts{std::move(worker_socket), epoch, cluster_id, [this](Command command) {
+                        return loop->push({std::move(command), {}});
+                      }});
+  dispatcher = std::make_unique<Dispatcher>(
+      DispatcherParts{keys->orders, cluster, disk->blobs(), users,
+                      [this](const std::string& node, ControllerMessage message) {
+                        workers->send(node, std::move(message));
+                      }});
   wire_edges();
   queries = std::make_unique<Queries>(QueriesParts{
       view, *loop, settings, *clock, release, cluster_id, started,
@@ -273,7 +284,9 @@ void Controller::Impl::wire() {
       settings, users, *loop, disk->blobs(), *queries, *watches, *logs, *enrolment, *audit, respond,
       [this](const Requester& who, const ReplyTo& done) { reload(who, done); },
       [this](const std::string& node, const std::string& key) { admit_node(node, key); },
-      " --controller " + reachable(settings.now()->listen.enrol) + " --server-key " + keys->transport.public_key});
+      " --controller " + settings.now()->listen.enrol + " --server-key '" +
+          keys->transport.public_key +
+          "' --key-file /etc/muster/node.key --order-keys /etc/muster/order-keys"});
 }
 
 void Controller::Impl::wire_edges() {
@@ -284,19 +297,23 @@ void Controller::Impl::wire_edges() {
   facts.order_key_id = std::to_string(pinned.id);
   enrolment = std::make_unique<Enrolment>(EnrolmentParts{
       std::move(enrol_socket), facts,
-      [this](const std::string& node, const std::string& key, const std::function<void(std::string)>& done) {
-        const bool queued = loop->push({EnrolNode{kHostItself, node, key}, [=, this](const Reply& reply, Seq) {
-          if (!reply.error.has_value()) admit_node(node, key);
-          done(reply.error.has_value() ? reply.error->message : "");
-        }});
+      [this](const std::string& node, const std::string& key,
+             const std::function<void(std::string)>& done) {
+        const bool queued =
+            loop->push({EnrolNode{kHostItself, node, key}, [=, this](const Reply& reply, Seq) {
+                          if (!reply.error.has_value()) admit_node(node, key);
+                          done(reply.error.has_value() ? reply.error->message : "");
+                        }});
         if (!queued) done("the controller is busy; retry");
       }});
-  feed = std::make_unique<FeedThread>(FeedParts{*disk, settings, cluster_id, epoch, [this](Seq seq) {
-    loop->push({FeedReached{seq}, {}});
-  }});
+  feed =
+      std::make_unique<FeedThread>(FeedParts{*disk, settings, cluster_id, epoch, [this](Seq seq) {
+                                               loop->push({FeedReached{seq}, {}});
+                                             }});
   compaction = std::make_unique<Compaction>(CompactionParts{
       *disk, program_dir + "/muster-compactor", settings.now()->state_dir, [this] {
-        return settings.now()->database.empty() ? Seq{std::numeric_limits<std::uint64_t>::max()} : feed->status().reached;
+        return settings.now()->database.empty() ? Seq{std::numeric_limits<std::uint64_t>::max()}
+                                                : feed->status().reached;
       }});
 }
 
@@ -358,12 +375,16 @@ Result<HostConfig> Controller::Impl::load_changed_config() {
   const auto old = settings.now();
   auto fresh = load_config(old->path);
   if (!fresh) return fresh;
-  if (fresh->state_dir != old->state_dir || fresh->listen != old->listen || fresh->audit_file != old->audit_file) {
-    return fail(ErrorCode::kConflict, old->path + ": state_dir, audit_file and [listen] change only with a restart of the "
-                                                  "controller (jobs go on); nothing was applied");
+  if (fresh->state_dir != old->state_dir || fresh->listen != old->listen ||
+      fresh->audit_file != old->audit_file) {
+    return fail(ErrorCode::kConflict,
+                old->path +
+                    ": state_dir, audit_file and [listen] change only with a restart of the "
+                    "controller (jobs go on); nothing was applied");
   }
   if (fresh->cluster.cluster != old->cluster.cluster) {
-    return fail(ErrorCode::kConflict, old->path + ": the cluster's name cannot change; nothing was applied");
+    return fail(ErrorCode::kConflict,
+                old->path + ": the cluster's name cannot change; nothing was applied");
   }
   return fresh;
 }
@@ -376,22 +397,24 @@ void Controller::Impl::reload(const Requester& who, const ReplyTo& done) {
     return done(reply, {});
   }
   auto shared = std::make_shared<const HostConfig>(std::move(*fresh));
-  const bool queued = loop->push({ApplyConfig{who, shared->cluster}, [=, this](const Reply& reply, Seq seq) {
-    if (!reply.error.has_value()) {
-      const auto old = settings.now();
-      settings.replace(*shared);
-      for (const GatewayKey& gateway : old->gateways) access.remove(gateway.public_key);
-      for (const GatewayKey& gateway : shared->gateways) {
-        access.add(gateway.public_key, {"gateway:" + gateway.name, LinkRole::kGateway});
-      }
-      for (const NodeKey& node : shared->nodes) {
-        loop->push({EnrolNode{kHostItself, node.name, node.public_key}, [=, this](const Reply& enrolled, Seq) {
-          if (!enrolled.error.has_value()) admit_node(node.name, node.public_key);
-        }});
-      }
-    }
-    done(reply, seq);
-  }});
+  const bool queued = loop->push(
+      {ApplyConfig{who, shared->cluster}, [=, this](const Reply& reply, Seq seq) {
+         if (!reply.error.has_value()) {
+           const auto old = settings.now();
+           settings.replace(*shared);
+           for (const GatewayKey& gateway : old->gateways) access.remove(gateway.public_key);
+           for (const GatewayKey& gateway : shared->gateways) {
+             access.add(gateway.public_key, {"gateway:" + gateway.name, LinkRole::kGateway});
+           }
+           for (const NodeKey& node : shared->nodes) {
+             loop->push({EnrolNode{kHostItself, node.name, node.public_key},
+                         [=, this](const Reply& enrolled, Seq) {
+                           if (!enrolled.error.has_value()) admit_node(node.name, node.public_key);
+                         }});
+           }
+         }
+         done(reply, seq);
+       }});
   if (queued) return;
   Reply reply;
   reply.error = fail(ErrorCode::kLimit, "reload: the controller is busy; retry");

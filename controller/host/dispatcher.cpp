@@ -55,7 +55,8 @@ std::string text_of(const Signature& signature) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(DispatcherParts parts) : parts_(std::move(parts)), thread_([this] { run(); }) {}
+Dispatcher::Dispatcher(DispatcherParts parts)
+    : parts_(std::move(parts)), thread_([this] { run(); }) {}
 
 Dispatcher::~Dispatcher() { stop(); }
 
@@ -109,7 +110,8 @@ void Dispatcher::carry_out(const std::vector<Errand>& errands) {
     }
   }
   for (auto& [node, message] : messages) {
-    const bool empty = message.goes.empty() && message.kills.empty() && message.signals.empty() && message.forgets.empty();
+    const bool empty = message.goes.empty() && message.kills.empty() && message.signals.empty() &&
+                       message.forgets.empty();
     if (!empty) parts_.send(node, std::move(message));
   }
 }
@@ -118,7 +120,8 @@ std::string Dispatcher::sign(OrderKind kind, const std::string& order) const {
   return text_of(parts_.key.sign(kind, order));
 }
 
-void Dispatcher::add_prepare(const PrepareErrand& errand, const std::string& node, ControllerMessage& message) {
+void Dispatcher::add_prepare(const PrepareErrand& errand, const std::string& node,
+                             ControllerMessage& message) {
   const LaunchFacts& facts = *errand.facts;
   const auto common = common_for(facts);
   if (!common) {
@@ -136,10 +139,12 @@ void Dispatcher::add_prepare(const PrepareErrand& errand, const std::string& nod
   order.cpus = member.cpus;
   order.memory_mib = member.memory_mib;
   order.devices = errand.devices;
-  for (const OrderDevice& device : errand.devices) order.device_filter = order.device_filter || !device.path.empty();
+  for (const OrderDevice& device : errand.devices)
+    order.device_filter = order.device_filter || !device.path.empty();
   const auto bytes = encode_order(order);
   if (!bytes) {
-    log_error("attempt {}: no order for {} can be made: {}", to_text(facts.key), node, bytes.error().message);
+    log_error("attempt {}: no order for {} can be made: {}", to_text(facts.key), node,
+              bytes.error().message);
     return;
   }
   PreparePart part;
@@ -184,7 +189,8 @@ Result<std::shared_ptr<const Dispatcher::Common>> Dispatcher::common_for(const L
   return made;
 }
 
-Result<std::shared_ptr<const Dispatcher::Common>> Dispatcher::make_common(const LaunchFacts& facts) {
+Result<std::shared_ptr<const Dispatcher::Common>> Dispatcher::make_common(
+    const LaunchFacts& facts) {
   const JobFacts& job = *facts.job;
   auto common = std::make_shared<Common>();
   if (job.script.exists()) {

@@ -35,11 +35,13 @@ void Enrolment::stop() {
 
 Result<std::string> Enrolment::make_token(const std::string& node) {
   const std::string secret = random_bytes(kTokenBytes);
-  const std::string token = hex(reinterpret_cast<const std::uint8_t*>(secret.data()), secret.size());
+  const std::string token =
+      hex(reinterpret_cast<const std::uint8_t*>(secret.data()), secret.size());
   const std::lock_guard lock(mutex_);
   const Instant now = boottime();
   std::erase_if(tokens_, [&](const auto& entry) { return entry.second.until < now; });
-  if (tokens_.size() >= kTokensMax) return fail(ErrorCode::kLimit, "node add: too many tokens are open; retry in an hour");
+  if (tokens_.size() >= kTokensMax)
+    return fail(ErrorCode::kLimit, "node add: too many tokens are open; retry in an hour");
   tokens_[node] = {content_hash(token), now + kTokenValid};
   return token;
 }
@@ -55,7 +57,8 @@ bool Enrolment::token_is_good(const EnrolAsk& ask) {
   const auto found = tokens_.find(ask.node);
   if (found == tokens_.end() || found->second.until < now) return false;
   const Hash256 given = content_hash(ask.token);
-  if (sodium_memcmp(given.bytes.data(), found->second.hash.bytes.data(), given.bytes.size()) != 0) return false;
+  if (sodium_memcmp(given.bytes.data(), found->second.hash.bytes.data(), given.bytes.size()) != 0)
+    return false;
   tokens_.erase(found);
   return true;
 }
@@ -69,11 +72,13 @@ void Enrolment::take(const Inbound& inbound) {
   }
   if (!token_is_good(*ask)) {
     log_warn("enrolment of node '{}' refused: wrong, used or expired token", ask->node);
-    return reply(inbound.peer, "the token is wrong, used or older than an hour; 'gpuadmin node add " + ask->node +
-                                   "' makes a new one");
+    return reply(inbound.peer,
+                 "the token is wrong, used or older than an hour; 'gpuadmin node add " + ask->node +
+                     "' makes a new one");
   }
   const PeerId peer = inbound.peer;
-  parts_.enrol(ask->node, ask->public_key, [this, peer](const std::string& error) { reply(peer, error); });
+  parts_.enrol(ask->node, ask->public_key,
+               [this, peer](const std::string& error) { reply(peer, error); });
 }
 
 void Enrolment::reply(const PeerId& peer, const std::string& error) {
@@ -108,7 +113,8 @@ void Enrolment::run() {
       answers.swap(answers_);
     }
     for (const Answer& answer : answers) {
-      if (!parts_.socket->send(answer.peer, answer.payload)) log_debug("an enrolment's answer was dropped");
+      if (!parts_.socket->send(answer.peer, answer.payload))
+        log_debug("an enrolment's answer was dropped");
     }
   }
 }

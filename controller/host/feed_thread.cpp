@@ -53,7 +53,8 @@ FeedStatus FeedThread::status() const {
 void FeedThread::note(bool connected, Seq reached, const std::string& error) {
   const std::lock_guard lock(mutex_);
   if (error != status_.error && !error.empty()) log_warn("accounting waits: {}", error);
-  if (connected && !status_.connected) log_info("accounting: connected, PostgreSQL has records up to {}", reached.value);
+  if (connected && !status_.connected)
+    log_info("accounting: connected, PostgreSQL has records up to {}", reached.value);
   status_ = {connected, reached, error};
 }
 
@@ -101,16 +102,17 @@ void FeedThread::follow(const std::string& conninfo) {
     std::vector<Record> records;
     std::size_t bytes = 0;
     std::string problem;
-    const auto read = parts_.disk.read_from(feed->watermark().value + 1, [&](const RecordView& view) {
-      auto record = decode_record(view.payload);
-      if (!record) {
-        problem = record.error().message;
-        return false;
-      }
-      bytes += view.payload.size();
-      records.push_back(std::move(*record));
-      return records.size() < kRecordsPerCommit && bytes < kBytesPerCommit;
-    });
+    const auto read =
+        parts_.disk.read_from(feed->watermark().value + 1, [&](const RecordView& view) {
+          auto record = decode_record(view.payload);
+          if (!record) {
+            problem = record.error().message;
+            return false;
+          }
+          bytes += view.payload.size();
+          records.push_back(std::move(*record));
+          return records.size() < kRecordsPerCommit && bytes < kBytesPerCommit;
+        });
     if (!read) problem = read.error().message;
     if (problem.empty() && !records.empty()) {
       const auto written = feed->write(records);

@@ -50,7 +50,8 @@ void GatewayPort::send_queued() {
   }
   for (const Outbound& outbound : ready) {
     const auto sent = socket_->send(outbound.peer, outbound.payload);
-    // The gateway is gone or does not read: its clients time out and ask again under the same request id.
+    // The gateway is gone or does not read: its clients time out and ask again under the same
+    // request id.
     if (!sent) log_debug("gateway port: an answer was dropped: {}", sent.error().message);
   }
 }
@@ -66,7 +67,8 @@ void GatewayPort::run() {
       auto inbound = socket_->receive();
       if (!inbound.has_value()) break;
       if (!inbound->user_id.starts_with(kGatewayPrefix)) continue;
-      on_inbound_({std::move(inbound->peer), inbound->user_id.substr(kGatewayPrefix.size()), std::move(inbound->payload)});
+      on_inbound_({std::move(inbound->peer), inbound->user_id.substr(kGatewayPrefix.size()),
+                   std::move(inbound->payload)});
     }
     send_queued();
   }

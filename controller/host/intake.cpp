@@ -28,7 +28,8 @@ JobSelection selection_of(const SelectBody& body) {
 }
 
 std::string person(const Caller& caller) {
-  return caller.who.user + " (uid " + std::to_string(caller.who.uid.value) + ") via " + caller.gateway;
+  return caller.who.user + " (uid " + std::to_string(caller.who.uid.value) + ") via " +
+         caller.gateway;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -39,10 +40,14 @@ std::string joined(const std::vector<std::string>& words) {
 
 NodeVerb node_verb(Verb verb) {
   switch (verb) {
-    case Verb::kNodeDrain: return NodeVerb::kDrain;
-    case Verb::kNodeResume: return NodeVerb::kResume;
-    case Verb::kNodeRemove: return NodeVerb::kRemove;
-    default: return NodeVerb::kConfirmDead;
+    case Verb::kNodeDrain:
+      return NodeVerb::kDrain;
+    case Verb::kNodeResume:
+      return NodeVerb::kResume;
+    case Verb::kNodeRemove:
+      return NodeVerb::kRemove;
+    default:
+      return NodeVerb::kConfirmDead;
   }
 }
 
@@ -59,7 +64,8 @@ void Intake::refuse(const Caller& caller, const Error& error, std::uint32_t retr
 void Intake::take(GatewayInbound inbound) {
   auto shared = std::make_shared<const GatewayInbound>(std::move(inbound));
   if (queue_.push([this, shared] { take_stamped(*shared); })) return;
-  // Dropped: the client's next try under the same request id finds room. Say so when we can tell who asked.
+  // Dropped: the client's next try under the same request id finds room. Say so when we can tell
+  // who asked.
   const auto stamped = decode<StampedRequest>(shared->payload);
   if (!stamped) return;
   const auto request = decode<Request>(stamped->request);
@@ -68,14 +74,17 @@ void Intake::take(GatewayInbound inbound) {
   refuse(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), kBusyRetryMs);
 }
 
-Result<Requester> Intake::requester_for(const GatewayInbound& inbound, const StampedRequest& stamped) {
+Result<Requester> Intake::requester_for(const GatewayInbound& inbound,
+                                        const StampedRequest& stamped) {
   const auto settings = parts_.settings.now();
-  const auto gateway = std::find_if(settings->gateways.begin(), settings->gateways.end(),
-                                    [&](const GatewayKey& key) { return key.name == inbound.gateway; });
+  const auto gateway =
+      std::find_if(settings->gateways.begin(), settings->gateways.end(),
+                   [&](const GatewayKey& key) { return key.name == inbound.gateway; });
   const bool admin_host = gateway != settings->gateways.end() && gateway->admin;
   const auto user = parts_.users.find(stamped.uid);
   if (!user) return user.error();
-  return Requester{stamped.uid, user->gid, user->name, role_of(*user, settings->roles, admin_host), inbound.gateway};
+  return Requester{stamped.uid, user->gid, user->name, role_of(*user, settings->roles, admin_host),
+                   inbound.gateway};
 }
 
 void Intake::take_stamped(const GatewayInbound& inbound) {
@@ -94,9 +103,10 @@ void Intake::take_stamped(const GatewayInbound& inbound) {
   if (!request) return refuse(caller, request.error());
   caller.number = request->number;
   if (request->protocol != kRequestProtocol) {
-    return refuse(caller, fail(ErrorCode::kInvalid, "the command speaks protocol " + std::to_string(request->protocol) +
-                                                        ", the controller " + std::to_string(kRequestProtocol) +
-                                                        "; install equal releases"));
+    return refuse(caller, fail(ErrorCode::kInvalid,
+                               "the command speaks protocol " + std::to_string(request->protocol) +
+                                   ", the controller " + std::to_string(kRequestProtocol) +
+                                   "; install equal releases"));
   }
   auto who = requester_for(inbound, *stamped);
   if (!who) return refuse(caller, who.error());
@@ -106,22 +116,28 @@ void Intake::take_stamped(const GatewayInbound& inbound) {
 
 void Intake::route(const Caller& caller, Request request) {
   switch (request.verb) {
-    case Verb::kSubmit: return submit(caller, request);
+    case Verb::kSubmit:
+      return submit(caller, request);
     case Verb::kCancel:
     case Verb::kHold:
     case Verb::kRelease:
     case Verb::kRequeue:
     case Verb::kTop:
-    case Verb::kSet: return change_jobs(caller, request);
+    case Verb::kSet:
+      return change_jobs(caller, request);
     case Verb::kNodeDrain:
     case Verb::kNodeResume:
     case Verb::kNodeRemove:
-    case Verb::kNodeConfirmDead: return change_nodes(caller, request);
-    case Verb::kNodeAdd: return add_node(caller, request);
-    case Verb::kReload: return reload(caller);
+    case Verb::kNodeConfirmDead:
+      return change_nodes(caller, request);
+    case Verb::kNodeAdd:
+      return add_node(caller, request);
+    case Verb::kReload:
+      return reload(caller);
     case Verb::kLogOpen:
     case Verb::kLogRead:
-    case Verb::kLogClose: return parts_.logs.take(caller, std::move(request));
+    case Verb::kLogClose:
+      return parts_.logs.take(caller, std::move(request));
     case Verb::kWatch: {
       auto body = decode<JobsBody>(request.body);
       if (!body) return refuse(caller, body.error());
@@ -129,12 +145,15 @@ void Intake::route(const Caller& caller, Request request) {
       if (!added) refuse(caller, added.error(), kBusyRetryMs);
       return;
     }
-    default: return parts_.queries.take(caller, std::move(request));
+    default:
+      return parts_.queries.take(caller, std::move(request));
   }
 }
 
 void Intake::push(const Caller& caller, Command command) {
-  const auto reply_to = [this, caller](const Reply& reply, Seq seq) { respond_change(caller, reply, seq); };
+  const auto reply_to = [this, caller](const Reply& reply, Seq seq) {
+    respond_change(caller, reply, seq);
+  };
   if (!parts_.engine.push({std::move(command), reply_to})) {
     refuse(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), kBusyRetryMs);
   }
@@ -149,15 +168,19 @@ void Intake::submit(const Caller& caller, const Request& request) {
   auto body = decode<SubmitBody>(request.body);
   if (!body) return refuse(caller, body.error());
   if (!request.request_id.has_value()) {
-    return refuse(caller, fail(ErrorCode::kInvalid, "submit: the request has no id, so a retry could not be told apart"));
+    return refuse(caller,
+                  fail(ErrorCode::kInvalid,
+                       "submit: the request has no id, so a retry could not be told apart"));
   }
-  if (const auto checked = check_submission(*body); !checked) return refuse(caller, checked.error());
+  if (const auto checked = check_submission(*body); !checked)
+    return refuse(caller, checked.error());
   const auto user = parts_.users.find(caller.who.uid);
   if (!user) return refuse(caller, user.error());
   const bool dry_run = body->dry_run;
   auto jobs = new_jobs(std::move(*body), user->groups, parts_.blobs);
   if (!jobs) return refuse(caller, jobs.error(), kBusyRetryMs);
-  push(caller, SubmitJobs{caller.who, RequestId{caller.who.uid, *request.request_id}, std::move(*jobs), dry_run});
+  push(caller, SubmitJobs{caller.who, RequestId{caller.who.uid, *request.request_id},
+                          std::move(*jobs), dry_run});
 }
 
 void Intake::change_jobs(const Caller& caller, const Request& request) {
@@ -165,25 +188,35 @@ void Intake::change_jobs(const Caller& caller, const Request& request) {
   if (!body) return refuse(caller, body.error());
   JobSelection which = selection_of(*body);
   switch (request.verb) {
-    case Verb::kCancel: return push(caller, CancelJobs{caller.who, which, body->signal});
-    case Verb::kHold: return push(caller, HoldJobs{caller.who, which});
-    case Verb::kRelease: return push(caller, ReleaseJobs{caller.who, which});
-    case Verb::kRequeue: return push(caller, RequeueJobs{caller.who, which});
-    case Verb::kTop: return push(caller, TopJobs{caller.who, which});
-    default: break;
+    case Verb::kCancel:
+      return push(caller, CancelJobs{caller.who, which, body->signal});
+    case Verb::kHold:
+      return push(caller, HoldJobs{caller.who, which});
+    case Verb::kRelease:
+      return push(caller, ReleaseJobs{caller.who, which});
+    case Verb::kRequeue:
+      return push(caller, RequeueJobs{caller.who, which});
+    case Verb::kTop:
+      return push(caller, TopJobs{caller.who, which});
+    default:
+      break;
   }
-  push(caller, SetJobs{caller.who, which, body->time_limit, body->queue, body->account, body->priority, body->name});
+  push(caller, SetJobs{caller.who, which, body->time_limit, body->queue, body->account,
+                       body->priority, body->name});
 }
 
-// Administrators' verbs are on record before they are carried out; without a record they are refused.
+// Administrators' verbs are on record before they are carried out; without a record they are
+// refused.
 bool Intake::audited(const Caller& caller, Verb verb, const std::string& what) {
-  const bool allowed = caller.who.role == Role::kAdmin ||
-                       (caller.who.role == Role::kOperator && (verb == Verb::kNodeDrain || verb == Verb::kNodeResume));
+  const bool allowed =
+      caller.who.role == Role::kAdmin || (caller.who.role == Role::kOperator &&
+                                          (verb == Verb::kNodeDrain || verb == Verb::kNodeResume));
   const auto noted = parts_.audit.add({person(caller), std::string(name_of(verb)), what, allowed});
   if (!allowed) {
-    refuse(caller, fail(ErrorCode::kConflict, std::string(name_of(verb)) + ": you (" + caller.who.user +
-                                                  ") are not an administrator here; ask one, or run it on the "
-                                                  "controller's host"));
+    refuse(caller, fail(ErrorCode::kConflict,
+                        std::string(name_of(verb)) + ": you (" + caller.who.user +
+                            ") are not an administrator here; ask one, or run it on the "
+                            "controller's host"));
     return false;
   }
   if (!noted) refuse(caller, noted.error());
@@ -207,24 +240,29 @@ void Intake::add_node(const Caller& caller, const Request& request) {
     if (!token) return refuse(caller, token.error());
     NodeAddReply reply;
     reply.token = *token;
-    reply.command = "muster-worker enrol --node " + body->node + parts_.join_hint + " --token " + *token;
+    reply.command =
+        "muster-worker enrol --node " + body->node + parts_.join_hint + " --token " + *token;
     reply.valid_seconds = static_cast<std::uint32_t>(kTokenValid.seconds());
     return parts_.respond(caller, answer(caller, {}, encode(reply)));
   }
   if (const auto key = check_public_key(body->public_key); !key) return refuse(caller, key.error());
   const std::string node = body->node;
   const std::string public_key = body->public_key;
-  const bool queued = parts_.engine.push({EnrolNode{caller.who, node, public_key}, [=, this](const Reply& reply, Seq seq) {
-    if (reply.error.has_value()) return refuse(caller, *reply.error);
-    parts_.admit(node, public_key);
-    parts_.respond(caller, answer(caller, seq, encode(NodeAddReply{})));
-  }});
-  if (!queued) refuse(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), kBusyRetryMs);
+  const bool queued = parts_.engine.push(
+      {EnrolNode{caller.who, node, public_key}, [=, this](const Reply& reply, Seq seq) {
+         if (reply.error.has_value()) return refuse(caller, *reply.error);
+         parts_.admit(node, public_key);
+         parts_.respond(caller, answer(caller, seq, encode(NodeAddReply{})));
+       }});
+  if (!queued)
+    refuse(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), kBusyRetryMs);
 }
 
 void Intake::reload(const Caller& caller) {
   if (!audited(caller, Verb::kReload, parts_.settings.now()->path)) return;
-  parts_.reload(caller.who, [this, caller](const Reply& reply, Seq seq) { respond_change(caller, reply, seq); });
+  parts_.reload(caller.who, [this, caller](const Reply& reply, Seq seq) {
+    respond_change(caller, reply, seq);
+  });
 }
 
 }  // namespace muster

@@ -31,7 +31,8 @@ Result<std::vector<std::filesystem::path>> segment_files(const std::string& stat
   std::error_code problem;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(directory, problem)) {
-    if (parse_segment_file_name(entry.path().filename().string()).has_value()) files.push_back(entry.path());
+    if (parse_segment_file_name(entry.path().filename().string()).has_value())
+      files.push_back(entry.path());
   }
   if (problem) return fail(ErrorCode::kUnavailable, directory.string() + ": " + problem.message());
   std::sort(files.begin(), files.end());
@@ -53,9 +54,11 @@ Result<void> visit_segment(const std::filesystem::path& path, bool is_last, cons
   const SegmentEnd& end = reader->end();
   const std::string where = path.string() + ": offset " + std::to_string(end.offset);
   if (end.kind == SegmentEndKind::kDamaged || (end.kind == SegmentEndKind::kTorn && !is_last)) {
-    return fail(ErrorCode::kCorrupt, where + ": record " + std::to_string(end.seq_next) + " is damaged");
+    return fail(ErrorCode::kCorrupt,
+                where + ": record " + std::to_string(end.seq_next) + " is damaged");
   }
-  if (end.kind == SegmentEndKind::kTorn) std::fprintf(stderr, "%s: a torn tail, cut at the next start\n", where.c_str());
+  if (end.kind == SegmentEndKind::kTorn)
+    std::fprintf(stderr, "%s: a torn tail, cut at the next start\n", where.c_str());
   return {};
 }
 
@@ -63,7 +66,8 @@ Result<void> visit_all(const std::string& state_dir, const Visit& visit) {
   const auto files = segment_files(state_dir);
   if (!files) return files.error();
   for (const auto& path : *files) {
-    if (const auto visited = visit_segment(path, path == files->back(), visit); !visited) return visited;
+    if (const auto visited = visit_segment(path, path == files->back(), visit); !visited)
+      return visited;
   }
   return {};
 }
@@ -99,7 +103,8 @@ int journal_verify(const std::string& state_dir) {
     if (record.seq <= after) return {};
     const SegmentSealed* seal = seal_in(record);
     if (seal != nullptr && seal->digest != engine.cluster().digest()) {
-      return fail(ErrorCode::kCorrupt, "record " + std::to_string(record.seq.value) + ": the state's digest differs");
+      return fail(ErrorCode::kCorrupt,
+                  "record " + std::to_string(record.seq.value) + ": the state's digest differs");
     }
     digests += seal == nullptr ? 0 : 1;
     engine.replay(record);
@@ -108,7 +113,8 @@ int journal_verify(const std::string& state_dir) {
   if (!visited) return say(visited.error());
   std::printf("%llu records, %llu digests compared, %zu jobs, last record %llu: fine\n",
               static_cast<unsigned long long>(records), static_cast<unsigned long long>(digests),
-              engine.cluster().jobs().size(), static_cast<unsigned long long>(engine.seq_last().value));
+              engine.cluster().jobs().size(),
+              static_cast<unsigned long long>(engine.seq_last().value));
   return 0;
 }
 

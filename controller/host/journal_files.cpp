@@ -14,7 +14,8 @@ namespace muster {
 namespace {
 
 constexpr std::uint64_t kGrowBytes = 1U << 20U;
-constexpr std::size_t kReadWindowBytes = 1U << 20U;
+constexpr std::size_t kReadWindowBytesMin = 64U << 10U;  // A feed often wants but the last batch.
+constexpr std::size_t kReadWindowBytesMax = 1U << 20U;
 
 bool is_untouched(const StateFile& file, std::uint64_t size_wanted) {
   const Result<std::uint64_t> size = file.size();
@@ -47,7 +48,8 @@ class Window {
     rest.remove_prefix(std::min<std::uint64_t>(offset - offset_, rest.size()));
     RecordCheck check = check_record(rest, chain);
     if (check.state == RecordState::kGood) return check;
-    if (Result<void> filled = fill(offset, kReadWindowBytes); !filled) return filled.error();
+    if (Result<void> filled = fill(offset, wanted_); !filled) return filled.error();
+    wanted_ = std::min(wanted_ * 2, kReadWindowBytesMax);
     check = check_record(bytes_, chain);
     if (check.state != RecordState::kShort) return check;
     if (Result<void> filled = fill(offset, check.needed); !filled) return filled.error();
@@ -56,6 +58,7 @@ class Window {
 
  private:
   const StateFile& file_;
+  std::size_t wanted_ = kReadWindowBytesMin;
   std::uint64_t offset_ = 0;
   std::string bytes_;
 };

@@ -55,7 +55,8 @@ void LogRelay::take(const Caller& caller, Request request) {
       return;
     }
   }
-  respond_(caller, refusal(caller, fail(ErrorCode::kLimit, "logs: the controller is busy; retry"), 500));
+  respond_(caller,
+           refusal(caller, fail(ErrorCode::kLimit, "logs: the controller is busy; retry"), 500));
 }
 
 void LogRelay::drop(const PeerId& peer, std::uint64_t connection) {
@@ -96,7 +97,8 @@ void LogRelay::take_queued() {
   }
   for (const Gone& client : gone) {
     std::erase_if(handles_, [&](const auto& entry) {
-      return entry.second.owner.peer == client.peer && entry.second.owner.connection == client.connection;
+      return entry.second.owner.peer == client.peer &&
+             entry.second.owner.connection == client.connection;
     });
   }
   for (const auto& [caller, request] : requests) {
@@ -106,7 +108,8 @@ void LogRelay::take_queued() {
       read(caller, request);
     } else if (const auto body = decode<LogCloseBody>(request.body)) {
       const auto handle = handles_.find(body->handle);
-      if (handle != handles_.end() && handle->second.owner.who.uid == caller.who.uid) handles_.erase(handle);
+      if (handle != handles_.end() && handle->second.owner.who.uid == caller.who.uid)
+        handles_.erase(handle);
       respond_(caller, answer(caller, {}, {}));
     }
   }
@@ -118,7 +121,8 @@ Result<LogRelay::Handle> LogRelay::resolve(const Caller& caller, const LogOpenBo
   const JobView* job = state->jobs.find(body.job.job.value);
   if (job == nullptr) return fail(ErrorCode::kNotFound, "no job " + name + " is in the queue");
   if (caller.who.role == Role::kUser && caller.who.uid != job->job.facts().uid()) {
-    return fail(ErrorCode::kConflict, "the log of job " + name + " belongs to " + job->job.facts().user());
+    return fail(ErrorCode::kConflict,
+                "the log of job " + name + " belongs to " + job->job.facts().user());
   }
   const Element element = body.job.element.value_or(
       job->job.is_array() ? element_at(job->job.facts().terms->array, 0) : Element{});
@@ -134,8 +138,9 @@ Result<LogRelay::Handle> LogRelay::resolve(const Caller& caller, const LogOpenBo
     attempt = live->key.attempt.value;
     for (const Member& member : live->place->members) {
       nodes.push_back(member.node);
-      const bool holds_rank = body.rank >= 0 && static_cast<std::uint32_t>(body.rank) >= member.rank_first &&
-                              static_cast<std::uint32_t>(body.rank) < member.rank_first + member.tasks;
+      const bool holds_rank =
+          body.rank >= 0 && static_cast<std::uint32_t>(body.rank) >= member.rank_first &&
+          static_cast<std::uint32_t>(body.rank) < member.rank_first + member.tasks;
       if (holds_rank) handle.node = name_of_node(member.node, *state);
     }
   } else if (record != nullptr && record->last != nullptr &&
@@ -144,16 +149,19 @@ Result<LogRelay::Handle> LogRelay::resolve(const Caller& caller, const LogOpenBo
     nodes = record->last->nodes;
   }
   if (nodes.empty()) {
-    return fail(ErrorCode::kNotFound, "job " + name + " has not run yet, so it has no log; 'gpuqueue --why " + name +
-                                          "' says what it waits for");
+    return fail(ErrorCode::kNotFound, "job " + name +
+                                          " has not run yet, so it has no log; 'gpuqueue --why " +
+                                          name + "' says what it waits for");
   }
   handle.key = {body.job.job, element, AttemptNo{attempt}};
   if (!body.node.empty()) handle.node = body.node;
   if (handle.node.empty()) handle.node = name_of_node(nodes.front(), *state);
-  const bool is_member = std::any_of(nodes.begin(), nodes.end(),
-                                     [&](NodeId id) { return name_of_node(id, *state) == handle.node; });
+  const bool is_member = std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    return name_of_node(id, *state) == handle.node;
+  });
   if (!is_member) {
-    return fail(ErrorCode::kNotFound, "job " + name + " did not run on '" + handle.node + "' but on " + node_list(nodes, *state));
+    return fail(ErrorCode::kNotFound, "job " + name + " did not run on '" + handle.node +
+                                          "' but on " + node_list(nodes, *state));
   }
   return handle;
 }
@@ -182,7 +190,8 @@ void LogRelay::read(const Caller& caller, const Request& request) {
   if (!body) return refuse(caller, body.error().code, body.error().message);
   const auto found = handles_.find(body->handle);
   if (found == handles_.end() || found->second.owner.who.uid != caller.who.uid) {
-    return refuse(caller, ErrorCode::kNotFound, "logs: this log is not open any more; open it again");
+    return refuse(caller, ErrorCode::kNotFound,
+                  "logs: this log is not open any more; open it again");
   }
   found->second.used_at = boottime();
   ask(found->second, *body, {caller, body->handle, false, boottime()});
@@ -191,7 +200,8 @@ void LogRelay::read(const Caller& caller, const Request& request) {
 void LogRelay::ask(const Handle& handle, const LogReadBody& body, Pending pending) {
   const auto route = routes_.find(handle.node);
   if (route == routes_.end()) {
-    return refuse(pending.caller, ErrorCode::kUnavailable, "logs: node " + handle.node + " is not connected; retry");
+    return refuse(pending.caller, ErrorCode::kUnavailable,
+                  "logs: node " + handle.node + " is not connected; retry");
   }
   LogAsk ask;
   ask.number = ++number_last_;
@@ -204,7 +214,8 @@ void LogRelay::ask(const Handle& handle, const LogReadBody& body, Pending pendin
   const auto sent = socket_->send(route->second, encode(ask));
   if (!sent) {
     routes_.erase(route);
-    return refuse(pending.caller, ErrorCode::kUnavailable, "logs: node " + handle.node + " is not connected; retry");
+    return refuse(pending.caller, ErrorCode::kUnavailable,
+                  "logs: node " + handle.node + " is not connected; retry");
   }
   pending_[ask.number] = std::move(pending);
 }
@@ -221,9 +232,11 @@ void LogRelay::take_answer(const Inbound& inbound) {
   const auto handle = handles_.find(pending.handle);
   if (handle != handles_.end() && handle->second.node != node) return;  // Not asked of this node.
   pending_.erase(found);
-  if (!log_answer->error.empty()) return refuse(pending.caller, ErrorCode::kNotFound, "logs: " + log_answer->error);
+  if (!log_answer->error.empty())
+    return refuse(pending.caller, ErrorCode::kNotFound, "logs: " + log_answer->error);
   if (pending.opening) {
-    LogOpenReply reply{pending.handle, node, log_answer->path, handle == handles_.end() ? AttemptKey{} : handle->second.key};
+    LogOpenReply reply{pending.handle, node, log_answer->path,
+                       handle == handles_.end() ? AttemptKey{} : handle->second.key};
     return respond_(pending.caller, answer(pending.caller, {}, encode(reply)));
   }
   LogReadReply reply{log_answer->offset, std::move(log_answer->data), log_answer->end};
@@ -236,10 +249,12 @@ void LogRelay::refuse(const Caller& caller, ErrorCode code, const std::string& m
 
 void LogRelay::expire() {
   const Instant now = boottime();
-  std::erase_if(handles_, [&](const auto& entry) { return now - entry.second.used_at > kLogHandleIdle; });
+  std::erase_if(handles_,
+                [&](const auto& entry) { return now - entry.second.used_at > kLogHandleIdle; });
   std::erase_if(pending_, [&](const auto& entry) {
     if (now - entry.second.asked_at <= kLogAnswerPatience) return false;
-    refuse(entry.second.caller, ErrorCode::kUnavailable, "logs: the node did not answer in time; retry");
+    refuse(entry.second.caller, ErrorCode::kUnavailable,
+           "logs: the node did not answer in time; retry");
     return true;
   });
 }

@@ -54,9 +54,14 @@ void add_live(const AttemptView& attempt, const ViewState& state, JobRow& row) {
   }
   row.node_list = node_list(nodes, state);
   switch (attempt.state) {
-    case AttemptState::kPreparing: row.state = JobState::kStarting; break;
-    case AttemptState::kRunning: row.state = JobState::kRunning; break;
-    default: row.state = JobState::kStopping;
+    case AttemptState::kPreparing:
+      row.state = JobState::kStarting;
+      break;
+    case AttemptState::kRunning:
+      row.state = JobState::kRunning;
+      break;
+    default:
+      row.state = JobState::kStopping;
   }
 }
 
@@ -210,7 +215,8 @@ NodeRow node_row(const NodeView& view, const ViewState& state) {
     if (used != view.milli_used.end()) device.milli_used = used->second;
     const auto holders = view.holders.find(id);
     if (holders != view.holders.end()) {
-      for (const ElementKey& key : holders->second) device.holders.push_back(holder_text(key, state));
+      for (const ElementKey& key : holders->second)
+        device.holders.push_back(holder_text(key, state));
     }
     row.gpus.push_back(std::move(device));
   }

@@ -18,7 +18,8 @@ bool holds(const std::vector<T>& list, const T& value) {
 
 bool chosen(const std::vector<JobChoice>& jobs, const JobRow& row) {
   return std::any_of(jobs.begin(), jobs.end(), [&](const JobChoice& choice) {
-    return choice.job == row.job && (!choice.element.has_value() || *choice.element == row.element || !row.elements.empty());
+    return choice.job == row.job &&
+           (!choice.element.has_value() || *choice.element == row.element || !row.elements.empty());
   });
 }
 
@@ -54,7 +55,8 @@ Result<void> WatchHub::add(const Caller& caller, JobsBody body) {
   {
     const std::lock_guard lock(mutex_);
     if (watches_.size() >= kWatchesMax) {
-      return fail(ErrorCode::kLimit, "watch: the controller serves as many watches as it may; try again later");
+      return fail(ErrorCode::kLimit,
+                  "watch: the controller serves as many watches as it may; try again later");
     }
     auto watch = std::make_shared<Watch>();
     watch->caller = caller;

@@ -53,7 +53,8 @@ void WorkerPort::send(const std::string& node, ControllerMessage message) {
   if (first) wake_.wake();
 }
 
-// A report must not get lost: the worker's session counts it as delivered. So the port waits for the engine.
+// A report must not get lost: the worker's session counts it as delivered. So the port waits for
+// the engine.
 void WorkerPort::push(Command command) {
   while (!parts_.push(command)) {
     if (stopping_) return;
@@ -110,8 +111,8 @@ void WorkerPort::take_message(const std::string& node, Peer& peer, const std::st
   }
   if (message->hello.has_value()) {
     if (!take_hello(node, peer, *message->hello)) return;
-    push(WorkerHello{node, message->hello->boot_id, message->hello->incarnation, message->hello->inventory,
-                     reports_of(message->hello->attempts)});
+    push(WorkerHello{node, message->hello->boot_id, message->hello->incarnation,
+                     message->hello->inventory, reports_of(message->hello->attempts)});
   }
   if (!peer.welcomed) return;  // Nothing counts before the list of all attempts.
   if (message->inventory.has_value()) push(WorkerInventory{node, *message->inventory});
@@ -125,10 +126,12 @@ void WorkerPort::take_message(const std::string& node, Peer& peer, const std::st
 bool WorkerPort::take_hello(const std::string& node, Peer& peer, const HelloPart& hello) {
   ControllerMessage reply;
   if (hello.node != node) {
-    reply.refused = "this key belongs to node '" + node + "', not to '" + hello.node + "'; correct the worker's name";
+    reply.refused = "this key belongs to node '" + node + "', not to '" + hello.node +
+                    "'; correct the worker's name";
   } else if (hello.protocol_min > kWorkerProtocol || hello.protocol_max < kWorkerProtocol) {
     reply.refused = "the worker speaks protocols " + std::to_string(hello.protocol_min) + " to " +
-                    std::to_string(hello.protocol_max) + ", the controller " + std::to_string(kWorkerProtocol) +
+                    std::to_string(hello.protocol_max) + ", the controller " +
+                    std::to_string(kWorkerProtocol) +
                     "; install releases that are at most two apart";
   }
   if (!reply.refused.empty()) {
@@ -144,8 +147,8 @@ bool WorkerPort::take_hello(const std::string& node, Peer& peer, const HelloPart
   peer.lost = false;
   reply.welcome = WelcomePart{kWorkerProtocol, parts_.cluster_id, parts_.epoch, kHeartbeatEvery};
   send_to(peer, reply);
-  log_info("worker {} connected: {} CPUs, {} GPUs, {} attempts", node, hello.inventory.cpus, hello.inventory.gpus.size(),
-           hello.attempts.size());
+  log_info("worker {} connected: {} CPUs, {} GPUs, {} attempts", node, hello.inventory.cpus,
+           hello.inventory.gpus.size(), hello.attempts.size());
   return true;
 }
 
