@@ -199,10 +199,7 @@ void LogRelay::read(const Caller& caller, const Request& request) {
 
 void LogRelay::ask(const Handle& handle, const LogReadBody& body, Pending pending) {
   const auto route = routes_.find(handle.node);
-  if (route == routes_.end()) {
-    return refuse(pending.caller, ErrorCode::kUnavailable,
-                  "logs: node " + handle.node + " is not connected; retry");
-  }
+  if (route == routes_.end()) return park(body, std::move(pending));
   LogAsk ask;
   ask.number = ++number_last_;
   ask.key = handle.key;
@@ -214,16 +211,38 @@ void LogRelay::ask(const Handle& handle, const LogReadBody& body, Pending pendin
   const auto sent = socket_->send(route->second, encode(ask));
   if (!sent) {
     routes_.erase(route);
-    return refuse(pending.caller, ErrorCode::kUnavailable,
-                  "logs: node " + handle.node + " is not connected; retry");
+    return park(body, std::move(pending));
   }
   pending_[ask.number] = std::move(pending);
+}
+
+void LogRelay::park(const LogReadBody& body, Pending pending) {
+  if (parked_.size() >= kLogHandlesMax) {
+    return refuse(pending.caller, ErrorCode::kUnavailable, "logs: the node is not connected; retry");
+  }
+  const std::uint64_t handle = pending.handle;
+  parked_.push_back({handle, body, std::move(pending)});
+}
+
+void LogRelay::ask_parked(const std::string& node) {
+  std::vector<Parked> parked;
+  parked.swap(parked_);
+  for (Parked& one : parked) {
+    const auto handle = handles_.find(one.handle);
+    if (handle == handles_.end()) continue;  // Its reader is gone.
+    if (handle->second.node == node) {
+      ask(handle->second, one.body, std::move(one.pending));
+    } else {
+      parked_.push_back(std::move(one));
+    }
+  }
 }
 
 void LogRelay::take_answer(const Inbound& inbound) {
   if (!inbound.user_id.starts_with(kNodePrefix)) return;
   const std::string node = inbound.user_id.substr(kNodePrefix.size());
   routes_[node] = inbound.peer;
+  if (!parked_.empty()) ask_parked(node);
   auto log_answer = decode<LogAnswer>(inbound.payload);
   if (!log_answer || log_answer->number == 0) return;  // Number 0 says only "here I am".
   const auto found = pending_.find(log_answer->number);
@@ -255,6 +274,14 @@ void LogRelay::expire() {
     if (now - entry.second.asked_at <= kLogAnswerPatience) return false;
     refuse(entry.second.caller, ErrorCode::kUnavailable,
            "logs: the node did not answer in time; retry");
+    return true;
+  });
+  std::erase_if(parked_, [&](const Parked& parked) {
+    if (now - parked.pending.asked_at <= kLogRoutePatience) return false;
+    const auto handle = handles_.find(parked.handle);
+    const std::string node = handle == handles_.end() ? "" : " " + handle->second.node;
+    refuse(parked.pending.caller, ErrorCode::kUnavailable,
+           "logs: node" + node + " is not connected; retry");
     return true;
   });
 }

@@ -24,6 +24,7 @@ constexpr std::size_t kLogHandlesMax = 20000;
 constexpr std::size_t kLogHandlesPerUidMax = 256;
 constexpr Duration kLogHandleIdle = minutes(2);
 constexpr Duration kLogAnswerPatience = seconds(20);
+constexpr Duration kLogRoutePatience = seconds(5);  // For a node that is just connecting.
 constexpr std::uint32_t kLogWaitMsMax = 10000;
 
 class LogRelay {
@@ -53,6 +54,12 @@ class LogRelay {
     bool opening = false;
     Instant asked_at;
   };
+  // Waits for its node to say that it is there.
+  struct Parked {
+    std::uint64_t handle = 0;
+    LogReadBody body;
+    Pending pending;
+  };
   struct Gone {
     PeerId peer;
     std::uint64_t connection = 0;
@@ -63,6 +70,8 @@ class LogRelay {
   Result<Handle> resolve(const Caller& caller, const LogOpenBody& body);
   void read(const Caller& caller, const Request& request);
   void ask(const Handle& handle, const LogReadBody& body, Pending pending);
+  void park(const LogReadBody& body, Pending pending);
+  void ask_parked(const std::string& node);
   void take_answer(const Inbound& inbound);
   void refuse(const Caller& caller, ErrorCode code, const std::string& message);
   void expire();
@@ -73,6 +82,7 @@ class LogRelay {
   std::map<std::string, PeerId> routes_;  // By node name.
   std::map<std::uint64_t, Handle> handles_;
   std::map<std::uint64_t, Pending> pending_;
+  std::vector<Parked> parked_;
   std::uint64_t number_last_ = 0;
   Instant expired_at_;
   WakeUp wake_;
