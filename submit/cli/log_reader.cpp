@@ -41,8 +41,10 @@ class LogReader {
       wanted_.offset = offset_;
       auto opened = caller_.ask<LogOpenReply>(Verb::kLogOpen, wanted_);
       if (opened) {
+        // A later attempt appends to the file of the one before when it runs on the same node.
+        const bool same_attempt = opened->key == open_.key;
         const bool same_file = opened->node == open_.node && opened->path == open_.path;
-        if (!same_file) offset_ = 0;
+        if (!same_attempt && !same_file) offset_ = 0;
         open_ = *std::move(opened);
         return {};
       }
