@@ -240,8 +240,7 @@ void Intake::add_node(const Caller& caller, const Request& request) {
     if (!token) return refuse(caller, token.error());
     NodeAddReply reply;
     reply.token = *token;
-    reply.command =
-        "muster-worker enrol --node " + body->node + parts_.join_hint + " --token " + *token;
+    reply.command = "muster-worker enrol --node " + body->node + parts_.join_hint;
     reply.valid_seconds = static_cast<std::uint32_t>(kTokenValid.seconds());
     return parts_.respond(caller, answer(caller, {}, encode(reply)));
   }
