@@ -1,4 +1,5 @@
-// Who did what, as JSON lines that cannot be changed unseen: each carries the hash of the one before.
+// Who did what, as JSON lines that cannot be changed unseen: each carries the hash of the one
+// before.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,8 @@ class Audit {
   Result<void> add(const AuditEntry& entry);
 
  private:
-  Audit(int fd, std::string chain, std::uint64_t number) : fd_(fd), chain_(std::move(chain)), number_(number) {}
+  Audit(int fd, std::string chain, std::uint64_t number)
+      : fd_(fd), chain_(std::move(chain)), number_(number) {}
   std::mutex mutex_;
   int fd_;
   std::string chain_;  // Hash of the last line, hex.

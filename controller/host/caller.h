@@ -12,8 +12,8 @@
 namespace muster {
 
 struct Caller {
-  PeerId peer;              // The gateway's connection.
-  std::string gateway;      // Its authenticated name.
+  PeerId peer;                   // The gateway's connection.
+  std::string gateway;           // Its authenticated name.
   std::uint64_t connection = 0;  // The client's connection at that gateway.
   std::uint64_t number = 0;      // The client's number of the request.
   Requester who;
@@ -30,7 +30,8 @@ inline Response answer(const Caller& caller, Seq seq, std::string body) {
   return response;
 }
 
-inline Response refusal(const Caller& caller, const Error& error, std::uint32_t retry_after_ms = 0) {
+inline Response refusal(const Caller& caller, const Error& error,
+                        std::uint32_t retry_after_ms = 0) {
   Response response;
   response.number = caller.number;
   response.ok = false;

@@ -6,7 +6,8 @@
 
 namespace muster {
 
-// Downtime counts, but never backwards and never more than this: a wrong wall clock at start cannot end every job.
+// Downtime counts, but never backwards and never more than this: a wrong wall clock at start cannot
+// end every job.
 constexpr Duration kDowntimeMax = days(7);
 
 class Clock {

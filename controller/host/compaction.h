@@ -1,5 +1,5 @@
-// Runs muster-compactor beside the controller: a process of its own at low priority, so that a snapshot never holds
-// up a submit. Then removes what a snapshot covers and PostgreSQL has.
+// Runs muster-compactor beside the controller: a process of its own at low priority, so that a
+// snapshot never holds up a submit. Then removes what a snapshot covers and PostgreSQL has.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ constexpr Duration kCompactEvery = minutes(10);
 
 struct CompactionParts {
   Disk& disk;
-  std::string program;    // muster-compactor's path.
+  std::string program;  // muster-compactor's path.
   std::string state_dir;
   std::function<Seq()> database_has;  // The largest Seq when there is no database.
 };
@@ -36,7 +36,7 @@ class Compaction {
 
  private:
   void run();
-  bool compact();          // False: the compactor failed; the log says why.
+  bool compact();  // False: the compactor failed; the log says why.
   void remove_old_segments();
 
   CompactionParts parts_;

@@ -1,4 +1,5 @@
-// The controller's one TOML file, read and validated as a whole. Nothing is applied when anything is wrong.
+// The controller's one TOML file, read and validated as a whole. Nothing is applied when anything
+// is wrong.
 #pragma once
 
 #include <string>
@@ -47,7 +48,8 @@ struct HostConfig {
   ClusterConfig cluster;  // version is set when it is applied.
 };
 
-// Every error names file, line, key, cause and remedy; several errors come as one text of several lines.
+// Every error names file, line, key, cause and remedy; several errors come as one text of several
+// lines.
 Result<HostConfig> load_config(const std::string& path);
 // The same from text; path only names it in errors.
 Result<HostConfig> parse_config(const std::string& text, const std::string& path);

@@ -11,9 +11,10 @@ namespace muster {
 
 class Controller {
  public:
-  // Everything up to and including the first durable record of this epoch; ports are open but not served yet.
-  // kConflict: another controller holds the state directory. kCorrupt: the journal is damaged (file and offset named).
-  // kUnavailable: an address cannot be bound, or the self-test of the ports failed.
+  // Everything up to and including the first durable record of this epoch; ports are open but not
+  // served yet. kConflict: another controller holds the state directory. kCorrupt: the journal is
+  // damaged (file and offset named). kUnavailable: an address cannot be bound, or the self-test of
+  // the ports failed.
   static Result<std::unique_ptr<Controller>> open(HostConfig config, const std::string& release,
                                                   const std::string& program_dir);
   ~Controller();

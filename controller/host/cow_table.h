@@ -1,5 +1,5 @@
-// A table from dense 64-bit keys to shared immutable values that can be published in O(changes): three levels of 64
-// slots; a publication copies only the path to what changed.
+// A table from dense 64-bit keys to shared immutable values that can be published in O(changes):
+// three levels of 64 slots; a publication copies only the path to what changed.
 #pragma once
 
 #include <array>
@@ -9,7 +9,8 @@
 
 namespace muster {
 
-// One thread changes it; a copy made by publish() may be read by any thread for as long as it is kept.
+// One thread changes it; a copy made by publish() may be read by any thread for as long as it is
+// kept.
 template <class T>
 class CowTable {
  public:

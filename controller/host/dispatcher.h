@@ -1,4 +1,5 @@
-// Turns errands into signed orders and messages for nodes. Reads blobs, signs, encodes: on its own thread.
+// Turns errands into signed orders and messages for nodes. Reads blobs, signs, encodes: on its own
+// thread.
 #pragma once
 
 #include <condition_variable>
@@ -25,7 +26,8 @@ struct DispatcherParts {
   Uuid cluster;
   BlobStore& blobs;
   Users& users;
-  // Takes one message for one node; drops it when that node is not connected (its hello brings it back).
+  // Takes one message for one node; drops it when that node is not connected (its hello brings it
+  // back).
   std::function<void(const std::string& node, ControllerMessage message)> send;
 };
 
@@ -51,7 +53,8 @@ class Dispatcher {
   };
   void run();
   void carry_out(const std::vector<Errand>& errands);
-  void add_prepare(const PrepareErrand& errand, const std::string& node, ControllerMessage& message);
+  void add_prepare(const PrepareErrand& errand, const std::string& node,
+                   ControllerMessage& message);
   void add_go(const GoErrand& errand, ControllerMessage& message);
   Result<std::shared_ptr<const Common>> common_for(const LaunchFacts& facts);
   Result<std::shared_ptr<const Common>> make_common(const LaunchFacts& facts);

@@ -1,5 +1,5 @@
-// The thread that owns the engine: takes commands from a bounded queue, steps, hands records to the disk and the rest
-// to the outbox. Nothing here waits for the network or for a reader.
+// The thread that owns the engine: takes commands from a bounded queue, steps, hands records to the
+// disk and the rest to the outbox. Nothing here waits for the network or for a reader.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,8 @@ struct QueuedCommand {
   Command command;
   ReplyTo reply_to;
 };
-// Looks at the engine between two steps: explanations and dry runs, which need the present ledger. Must be quick.
+// Looks at the engine between two steps: explanations and dry runs, which need the present ledger.
+// Must be quick.
 using EngineLook = std::function<void(const Engine&, Now)>;
 
 class EngineLoop {

@@ -24,7 +24,9 @@ struct EnrolmentParts {
   std::unique_ptr<ServerSocket> socket;
   EnrolAnswer facts;  // What every enrolled node gets.
   // Makes the key known and durable, then calls back with an error text or nothing.
-  std::function<void(const std::string& node, const std::string& key, std::function<void(std::string)> done)> enrol;
+  std::function<void(const std::string& node, const std::string& key,
+                     std::function<void(std::string)> done)>
+      enrol;
 };
 
 class Enrolment {
@@ -36,8 +38,8 @@ class Enrolment {
 
   void start();
   void stop();
-  // A new token for this node; an older one of the same node is void. Any thread. Tokens live in memory only: after
-  // a restart of the controller a new one is asked for.
+  // A new token for this node; an older one of the same node is void. Any thread. Tokens live in
+  // memory only: after a restart of the controller a new one is asked for.
   Result<std::string> make_token(const std::string& node);
 
  private:

@@ -1,5 +1,5 @@
-// An engine's effect with everything a node must be told, taken on the engine's thread: whoever carries it out never
-// looks at the engine.
+// An engine's effect with everything a node must be told, taken on the engine's thread: whoever
+// carries it out never looks at the engine.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Follows the journal into PostgreSQL. The journal is the outbox: while the database is away nothing is lost, it only
-// waits.
+// Follows the journal into PostgreSQL. The journal is the outbox: while the database is away
+// nothing is lost, it only waits.
 #pragma once
 
 #include <atomic>

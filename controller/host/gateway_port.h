@@ -1,4 +1,5 @@
-// The port gateways speak to: one thread that carries bytes between the link and the rest of the controller.
+// The port gateways speak to: one thread that carries bytes between the link and the rest of the
+// controller.
 #pragma once
 
 #include <atomic>

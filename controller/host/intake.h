@@ -1,5 +1,6 @@
-// Requests as they come from gateways: decoded, attributed to a person, and handed to whoever answers. One thread,
-// so that one client's requests keep their order; name service and hashing happen here, never on the engine's thread.
+// Requests as they come from gateways: decoded, attributed to a person, and handed to whoever
+// answers. One thread, so that one client's requests keep their order; name service and hashing
+// happen here, never on the engine's thread.
 #pragma once
 
 #include <functional>

@@ -1,16 +1,17 @@
-// The journal of a state directory, read offline: for people and for tests. Also beside a running controller: it then
-// shows what had reached the files.
+// The journal of a state directory, read offline: for people and for tests. Also beside a running
+// controller: it then shows what had reached the files.
 #pragma once
 
 #include <string>
 
 namespace muster {
 
-// Prints every record as one JSON line. The exit code: 0, or kExitData with one line on standard error that names file
-// and offset.
+// Prints every record as one JSON line. The exit code: 0, or kExitData with one line on standard
+// error that names file and offset.
 int journal_cat(const std::string& state_dir);
 
-// Reads every record, replays them and compares the digests of sealed segments; prints what it saw. Changes nothing.
+// Reads every record, replays them and compares the digests of sealed segments; prints what it saw.
+// Changes nothing.
 int journal_verify(const std::string& state_dir);
 
 }  // namespace muster

@@ -6,7 +6,7 @@
 #include "base/daemon/log.h"
 #include "base/message/codec.h"
 #include "controller/host/clock.h"
-#include "controller/host/rows.h"
+#include "controller/host/listing.h"
 
 namespace muster {
 
@@ -218,7 +218,8 @@ void LogRelay::ask(const Handle& handle, const LogReadBody& body, Pending pendin
 
 void LogRelay::park(const LogReadBody& body, Pending pending) {
   if (parked_.size() >= kLogHandlesMax) {
-    return refuse(pending.caller, ErrorCode::kUnavailable, "logs: the node is not connected; retry");
+    return refuse(pending.caller, ErrorCode::kUnavailable,
+                  "logs: the node is not connected; retry");
   }
   const std::uint64_t handle = pending.handle;
   parked_.push_back({handle, body, std::move(pending)});

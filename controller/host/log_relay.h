@@ -1,5 +1,5 @@
-// Log bytes on their way from a worker to a reader: a port and a thread of their own, past the engine. The reader
-// pulls, so at most one answer per read is under way: that is its credit.
+// Log bytes on their way from a worker to a reader: a port and a thread of their own, past the
+// engine. The reader pulls, so at most one answer per read is under way: that is its credit.
 #pragma once
 
 #include <atomic>
@@ -36,8 +36,8 @@ class LogRelay {
 
   void start();
   void stop();
-  void take(const Caller& caller, Request request);            // The log verbs. Any thread.
-  void drop(const PeerId& peer, std::uint64_t connection);     // The client is gone. Any thread.
+  void take(const Caller& caller, Request request);         // The log verbs. Any thread.
+  void drop(const PeerId& peer, std::uint64_t connection);  // The client is gone. Any thread.
 
  private:
   struct Handle {

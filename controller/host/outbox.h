@@ -1,5 +1,5 @@
-// What waits for the disk: replies, errands and what readers may see, in the order of the engine's steps. A crash
-// must not leave a job running, or a user told of one, that no journal has heard of.
+// What waits for the disk: replies, errands and what readers may see, in the order of the engine's
+// steps. A crash must not leave a job running, or a user told of one, that no journal has heard of.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ namespace muster {
 using ReplyTo = std::function<void(const Reply& reply, Seq seq)>;
 
 struct OutboxItem {
-  Seq after;      // Released once this is durable.
+  Seq after;  // Released once this is durable.
   Epoch epoch;
   ReplyTo reply_to;  // May be empty.
   Reply reply;
@@ -28,11 +28,13 @@ struct OutboxItem {
 };
 
 struct OutboxSinks {
-  std::function<void(const ViewChange&, Epoch)> publish;  // First, so that who hears a reply can read it.
-  std::function<void(std::vector<Errand>)> errands;       // Last.
+  std::function<void(const ViewChange&, Epoch)>
+      publish;  // First, so that who hears a reply can read it.
+  std::function<void(std::vector<Errand>)> errands;  // Last.
 };
 
-// add() on the engine's thread, durable() on any; the sinks and replies run on the outbox's own thread.
+// add() on the engine's thread, durable() on any; the sinks and replies run on the outbox's own
+// thread.
 class Outbox {
  public:
   explicit Outbox(OutboxSinks sinks);

@@ -8,7 +8,7 @@
 
 #include "base/daemon/log.h"
 #include "base/message/codec.h"
-#include "controller/host/rows.h"
+#include "controller/host/listing.h"
 #include "controller/host/watch_hub.h"
 #include "controller/sql/accounting.h"
 
@@ -60,14 +60,17 @@ void Queries::take(const Caller& caller, Request request) {
     }
   });
   if (queued) return;
-  parts_.respond(caller, refusal(caller, fail(ErrorCode::kLimit, "the controller answers as many queries as it may; retry"),
+  parts_.respond(caller, refusal(caller,
+                                 fail(ErrorCode::kLimit,
+                                      "the controller answers as many queries as it may; retry"),
                                  500));
 }
 
 void Queries::answer_request(const Caller& caller, const Request& request) {
   const auto state = parts_.view.state_at(request.seen, kSeenPatience);
   if (state == nullptr) {
-    const Error late = fail(ErrorCode::kUnavailable, "the controller has not caught up with your last change; retry");
+    const Error late = fail(ErrorCode::kUnavailable,
+                            "the controller has not caught up with your last change; retry");
     return parts_.respond(caller, refusal(caller, late, 200));
   }
   auto body = body_for(caller, request, *state);
@@ -75,16 +78,25 @@ void Queries::answer_request(const Caller& caller, const Request& request) {
   parts_.respond(caller, answer(caller, state->seq, std::move(*body)));
 }
 
-Result<std::string> Queries::body_for(const Caller& caller, const Request& request, const ViewState& state) {
+Result<std::string> Queries::body_for(const Caller& caller, const Request& request,
+                                      const ViewState& state) {
   switch (request.verb) {
     case Verb::kPing:
-    case Verb::kStatus: return status(caller, state);
-    case Verb::kJobs: return jobs(caller, request, state);
-    case Verb::kJob: return job(caller, request, state);
-    case Verb::kNodes: return nodes(request, state);
-    case Verb::kQueues: return queues(state);
-    case Verb::kAccounts: return accounts(state);
-    default: return fail(ErrorCode::kInvalid, "the controller does not know this verb; install equal releases");
+    case Verb::kStatus:
+      return status(caller, state);
+    case Verb::kJobs:
+      return jobs(caller, request, state);
+    case Verb::kJob:
+      return job(caller, request, state);
+    case Verb::kNodes:
+      return nodes(request, state);
+    case Verb::kQueues:
+      return queues(state);
+    case Verb::kAccounts:
+      return accounts(state);
+    default:
+      return fail(ErrorCode::kInvalid,
+                  "the controller does not know this verb; install equal releases");
   }
 }
 
@@ -116,7 +128,8 @@ std::string Queries::status(const Caller& caller, const ViewState& state) {
 Result<std::string> Queries::jobs(const Caller&, const Request& request, const ViewState& state) {
   const auto body = decode<JobsBody>(request.body);
   if (!body) return body.error();
-  const std::uint32_t rows_max = body->rows_max == 0 ? kRowsMax : std::min(body->rows_max, kRowsMax);
+  const std::uint32_t rows_max =
+      body->rows_max == 0 ? kRowsMax : std::min(body->rows_max, kRowsMax);
   JobsReply reply;
   const auto add_job = [&](std::uint64_t, const JobView& view) {
     for (JobRow& row : job_rows(view, state)) {
@@ -149,23 +162,25 @@ Result<std::string> Queries::jobs(const Caller&, const Request& request, const V
   return encode(reply);
 }
 
-Result<std::string> Queries::job(const Caller& caller, const Request& request, const ViewState& state) {
+Result<std::string> Queries::job(const Caller& caller, const Request& request,
+                                 const ViewState& state) {
   const auto body = decode<JobBody>(request.body);
   if (!body) return body.error();
   const JobView* view = state.jobs.find(body->job.job.value);
   if (view == nullptr) return no_such_job(body->job.job);
-  const Element element = body->job.element.value_or(view->job.is_array() ? element_at(view->job.facts().terms->array, 0)
-                                                                          : Element{});
+  const Element element = body->job.element.value_or(
+      view->job.is_array() ? element_at(view->job.facts().terms->array, 0) : Element{});
   JobReply reply;
   if (!element_row(*view, element, state, reply.row)) {
-    return fail(ErrorCode::kNotFound, "job " + std::to_string(body->job.job.value) + " has no element " +
-                                          std::to_string(element.value));
+    return fail(ErrorCode::kNotFound, "job " + std::to_string(body->job.job.value) +
+                                          " has no element " + std::to_string(element.value));
   }
   reply.spec = view->job.facts().spec();
   reply.members = member_rows(*view, element, state);
   if (const Ending* ending = view->job.find_ending(element)) reply.cause = ending->cause;
   if (is_staff(caller.who) || caller.who.uid == view->job.facts().uid()) {
-    if (auto launch = decode<LaunchSpec>(view->job.facts().launch)) reply.launch = std::move(*launch);
+    if (auto launch = decode<LaunchSpec>(view->job.facts().launch))
+      reply.launch = std::move(*launch);
   }
   return encode(reply);
 }
@@ -176,14 +191,17 @@ Result<std::string> Queries::nodes(const Request& request, const ViewState& stat
   NodesReply reply;
   state.nodes.for_each(0, [&](std::uint64_t, const NodeView& node) {
     const auto& wanted = body->nodes;
-    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), node.node->name) != wanted.end()) {
+    if (wanted.empty() ||
+        std::find(wanted.begin(), wanted.end(), node.node->name) != wanted.end()) {
       reply.rows.push_back(node_row(node, state));
     }
     return true;
   });
   for (const std::string& name : body->nodes) {
-    const bool found = std::any_of(reply.rows.begin(), reply.rows.end(), [&](const NodeRow& row) { return row.name == name; });
-    if (!found) return fail(ErrorCode::kNotFound, "no node is named '" + name + "'; 'gpuinfo' lists them");
+    const bool found = std::any_of(reply.rows.begin(), reply.rows.end(),
+                                   [&](const NodeRow& row) { return row.name == name; });
+    if (!found)
+      return fail(ErrorCode::kNotFound, "no node is named '" + name + "'; 'gpuinfo' lists them");
   }
   return encode(reply);
 }
@@ -200,7 +218,8 @@ Result<std::string> Queries::queues(const ViewState& state) {
     row.time_max = queue.time_max;
     state.nodes.for_each(0, [&](std::uint64_t, const NodeView& node) {
       const auto& names = queue.nodes;
-      if (!names.empty() && std::find(names.begin(), names.end(), node.node->name) == names.end()) return true;
+      if (!names.empty() && std::find(names.begin(), names.end(), node.node->name) == names.end())
+        return true;
       ++row.nodes;
       row.gpus += static_cast<std::uint32_t>(node.node->inventory.gpus.size());
       row.gpus_used += static_cast<std::uint32_t>(node.milli_used.size());
@@ -222,7 +241,8 @@ Result<std::string> Queries::queues(const ViewState& state) {
 Result<std::string> Queries::accounts(const ViewState& state) {
   AccountsReply reply;
   for (const AccountConfig& account : state.config->accounts) {
-    reply.rows.push_back({account.name, account.parent, account.users, account.name == state.config->account_default});
+    reply.rows.push_back({account.name, account.parent, account.users,
+                          account.name == state.config->account_default});
   }
   return encode(reply);
 }
@@ -237,7 +257,8 @@ WhyReply why_reply(const Explanation& explanation, Now now) {
   reply.nodes_total = explanation.nodes_total;
   reply.nodes_fit = explanation.nodes_fit;
   reply.nodes_needed = explanation.nodes_needed;
-  for (const Blocker& blocker : explanation.blockers) reply.blockers.push_back({blocker.constraint, blocker.nodes_failing});
+  for (const Blocker& blocker : explanation.blockers)
+    reply.blockers.push_back({blocker.constraint, blocker.nodes_failing});
   reply.jobs_ahead = explanation.jobs_ahead;
   if (explanation.frees_last.has_value()) reply.frees_last = to_text(*explanation.frees_last);
   if (explanation.start_latest.has_value()) {
@@ -269,11 +290,13 @@ void Queries::why(const Caller& caller, const Request& request) {
     if (job == nullptr) return parts_.respond(caller, refusal(caller, no_such_job(choice.job)));
     Element element = choice.element.value_or(Element{});
     if (!choice.element.has_value() && job->is_array()) {
-      element = job->first_in(ElementState::kPending).value_or(element_at(job->facts().terms->array, 0));
+      element =
+          job->first_in(ElementState::kPending).value_or(element_at(job->facts().terms->array, 0));
     }
     const auto explanation = engine.explain({choice.job, element}, now.at);
     if (explanation.has_value()) {
-      return parts_.respond(caller, answer(caller, engine.seq_last(), encode(why_reply(*explanation, now))));
+      return parts_.respond(
+          caller, answer(caller, engine.seq_last(), encode(why_reply(*explanation, now))));
     }
     const auto state = parts_.view.state();
     const JobView* view = state->jobs.find(choice.job.value);
@@ -281,7 +304,8 @@ void Queries::why(const Caller& caller, const Request& request) {
     parts_.respond(caller, answer(caller, state->seq, encode(not_waiting(*view, element, *state))));
   });
   if (queued) return;
-  parts_.respond(caller, refusal(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), 500));
+  parts_.respond(caller,
+                 refusal(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), 500));
 }
 
 void Queries::accounting(const Caller& caller, const Request& request) {
@@ -290,7 +314,8 @@ void Queries::accounting(const Caller& caller, const Request& request) {
   const std::string conninfo = parts_.settings.now()->database;
   if (conninfo.empty()) {
     const Error none = fail(ErrorCode::kConflict,
-                            "accounting is off: the controller's configuration has no [database]; ask an administrator");
+                            "accounting is off: the controller's configuration has no [database]; "
+                            "ask an administrator");
     return parts_.respond(caller, refusal(caller, none));
   }
   if (!is_staff(caller.who)) filter->users = {caller.who.user};

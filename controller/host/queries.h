@@ -1,4 +1,5 @@
-// Reads: answered from the view by a pool of threads, never by the engine (but for explanations, which look at it).
+// Reads: answered from the view by a pool of threads, never by the engine (but for explanations,
+// which look at it).
 #pragma once
 
 #include <functional>
@@ -46,7 +47,8 @@ class Queries {
 
  private:
   void answer_request(const Caller& caller, const Request& request);
-  Result<std::string> body_for(const Caller& caller, const Request& request, const ViewState& state);
+  Result<std::string> body_for(const Caller& caller, const Request& request,
+                               const ViewState& state);
   Result<std::string> jobs(const Caller& caller, const Request& request, const ViewState& state);
   Result<std::string> job(const Caller& caller, const Request& request, const ViewState& state);
   Result<std::string> nodes(const Request& request, const ViewState& state);

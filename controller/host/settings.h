@@ -10,7 +10,8 @@ namespace muster {
 
 class Settings {
  public:
-  explicit Settings(HostConfig config) : config_(std::make_shared<const HostConfig>(std::move(config))) {}
+  explicit Settings(HostConfig config)
+      : config_(std::make_shared<const HostConfig>(std::move(config))) {}
   std::shared_ptr<const HostConfig> now() const {
     const std::lock_guard lock(mutex_);
     return config_;

@@ -1,5 +1,5 @@
-// A TOML table read key by key: wrong types and keys nobody asked for become errors with file and line. The heavy
-// parser stays in toml_reader.cpp.
+// A TOML table read key by key: wrong types and keys nobody asked for become errors with file and
+// line. The heavy parser stays in toml_reader.cpp.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class TomlDocument {
   std::unique_ptr<Impl> impl_;
 };
 
-// One table of a document. Values stay as they are where a key is absent. Every read marks its key as known; finish()
-// reports the others, with the nearest known name.
+// One table of a document. Values stay as they are where a key is absent. Every read marks its key
+// as known; finish() reports the others, with the nearest known name.
 class TomlTable {
  public:
   static TomlTable root(TomlDocument& document);

@@ -1,5 +1,5 @@
-// Who a uid is on this host, by the system's name service: the only source of names, groups and roles. Never on the
-// engine's thread: a directory server may take seconds.
+// Who a uid is on this host, by the system's name service: the only source of names, groups and
+// roles. Never on the engine's thread: a directory server may take seconds.
 #pragma once
 
 #include <map>
@@ -43,8 +43,8 @@ class Users {
   std::map<Uid, Kept> kept_;
 };
 
-// root is an administrator on the controller's own host only: `admin_host` says whether the gateway is one that
-// administrators may come through.
+// root is an administrator on the controller's own host only: `admin_host` says whether the gateway
+// is one that administrators may come through.
 Role role_of(const User& user, const HostConfig::Roles& roles, bool admin_host);
 
 }  // namespace muster

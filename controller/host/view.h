@@ -1,4 +1,5 @@
-// What readers see: durable state only, immutable, published in O(changes). Queries never touch the engine.
+// What readers see: durable state only, immutable, published in O(changes). Queries never touch the
+// engine.
 #pragma once
 
 #include <condition_variable>
@@ -52,14 +53,14 @@ struct ViewState {
 // What one engine step changed, taken on the engine's thread, published once durable.
 struct ViewChange {
   Seq seq;
-  std::vector<std::pair<JobId, std::shared_ptr<const JobView>>> jobs;    // Null: forgotten.
+  std::vector<std::pair<JobId, std::shared_ptr<const JobView>>> jobs;     // Null: forgotten.
   std::vector<std::pair<NodeId, std::shared_ptr<const NodeView>>> nodes;  // Null: removed.
-  std::shared_ptr<const ClusterConfig> config;                           // Null: unchanged.
+  std::shared_ptr<const ClusterConfig> config;                            // Null: unchanged.
   bool empty() const { return jobs.empty() && nodes.empty() && config == nullptr; }
 };
 
-// Reads the engine's present state of what changed. The engine's thread only. `known` lets unchanged node facts be
-// shared between publications.
+// Reads the engine's present state of what changed. The engine's thread only. `known` lets
+// unchanged node facts be shared between publications.
 class ViewSource {
  public:
   ViewChange take(Engine& engine);

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "base/message/codec.h"
-#include "controller/host/rows.h"
+#include "controller/host/listing.h"
 
 namespace muster {
 

@@ -1,5 +1,5 @@
-// Standing queries: a snapshot at a sequence, then what changes. A slow reader gets merged changes; a gone one is
-// dropped.
+// Standing queries: a snapshot at a sequence, then what changes. A slow reader gets merged changes;
+// a gone one is dropped.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,8 @@
 namespace muster {
 
 constexpr std::size_t kWatchesMax = 10000;
-constexpr std::size_t kWatchRowsMax = 5000;  // Changed rows of one message; more means a reset with the rows that match.
+constexpr std::size_t kWatchRowsMax =
+    5000;  // Changed rows of one message; more means a reset with the rows that match.
 constexpr Duration kWatchEvery = milliseconds(100);
 
 // Whether a row is one the body asks for.

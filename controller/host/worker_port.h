@@ -1,5 +1,5 @@
-// The port workers speak to: one thread that keeps a session per node, turns their messages into commands and carries
-// orders to them. Who a worker is, its key says; never a name it writes.
+// The port workers speak to: one thread that keeps a session per node, turns their messages into
+// commands and carries orders to them. Who a worker is, its key says; never a name it writes.
 #pragma once
 
 #include <atomic>

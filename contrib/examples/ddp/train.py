@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Trains a small network with DistributedDataParallel and survives being stopped.
 
-The data are handwritten-digit-like pictures, 16x16 pixels: ten glyphs, shifted, stretched, blurred and covered with
-noise, always the same for the same seed. At most 200 steps bring the loss under a tenth of what it was at first; the
-program checks that itself and exits with 1 otherwise. Every 10 steps rank 0 writes a checkpoint (a new file, renamed
-over the old one); a later attempt goes on from there.
+The data are handwritten-digit-like pictures, 16x16 pixels: ten glyphs, shifted, stretched,
+blurred and covered with noise, always the same for the same seed. At most 200 steps bring the
+loss under a tenth of what it was at first; the program checks that itself and exits with 1
+otherwise. Every 10 steps rank 0 writes a checkpoint (a new file, renamed over the old one); a
+later attempt goes on from there.
 
 It needs what torch.distributed needs (MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, LOCAL_RANK), as
-`--launch tasks` sets it, and PyTorch. With CUDA a rank uses the GPU of its LOCAL_RANK, otherwise the CPU.
+`--launch tasks` sets it, and PyTorch. With CUDA a rank uses the GPU of its LOCAL_RANK, otherwise
+the CPU.
 """
 
 import argparse
@@ -21,8 +23,10 @@ try:
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 except ImportError as missing:
-    sys.exit(f"train.py: {sys.executable} cannot import PyTorch ({missing}); "
-             "install python3-torch or set MUSTER_PYTHON")
+    sys.exit(
+        f"train.py: {sys.executable} cannot import PyTorch ({missing}); "
+        "install python3-torch or set MUSTER_PYTHON"
+    )
 
 GLYPHS = """
 01110 00100 01110 11111 00010 11111 00110 11111 01110 01110
@@ -40,7 +44,9 @@ BATCH = 64  # Per rank.
 def digits():
     """The ten glyphs as one tensor of 10 x 7 x 5."""
     rows = [line.split() for line in GLYPHS.split("\n") if line]
-    return torch.tensor([[[float(bit) for bit in row[digit]] for row in rows] for digit in range(10)])
+    return torch.tensor(
+        [[[float(bit) for bit in row[digit]] for row in rows] for digit in range(10)]
+    )
 
 
 def pictures(glyphs, count, seed):
@@ -54,18 +60,27 @@ def pictures(glyphs, count, seed):
     lefts = torch.rand(count, generator=random)
     for i in range(count):
         height, width = int(heights[i]), int(widths[i])
-        glyph = torch.nn.functional.interpolate(glyphs[labels[i]][None, None], (height, width), mode="bilinear",
-                                                align_corners=False)[0, 0]
+        glyph = torch.nn.functional.interpolate(
+            glyphs[labels[i]][None, None], (height, width), mode="bilinear", align_corners=False
+        )[0, 0]
         top, left = int(tops[i] * (SIDE - height)), int(lefts[i] * (SIDE - width))
-        out[i, 0, top:top + height, left:left + width] = glyph
+        out[i, 0, top : top + height, left : left + width] = glyph
     return out + 0.15 * torch.randn(out.shape, generator=random), labels
 
 
 def network():
     return torch.nn.Sequential(
-        torch.nn.Conv2d(1, 12, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
-        torch.nn.Conv2d(12, 24, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
-        torch.nn.Flatten(), torch.nn.Linear(24 * (SIDE // 4) ** 2, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10))
+        torch.nn.Conv2d(1, 12, 3, padding=1),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(12, 24, 3, padding=1),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(),
+        torch.nn.Linear(24 * (SIDE // 4) ** 2, 64),
+        torch.nn.ReLU(),
+        torch.nn.Linear(64, 10),
+    )
 
 
 def save(path, state):
@@ -87,13 +102,24 @@ def load(path, rank):
 
 def arguments():
     job = os.environ.get("MUSTER_JOB_ID", "local")
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--steps", type=int, default=160, help="steps in all, at most 200")
-    parser.add_argument("--checkpoints", metavar="DIR",
-                        default=os.environ.get("CHECKPOINT_DIR", os.path.join("checkpoints", f"job-{job}")))
-    parser.add_argument("--pause", type=float, default=0.0, metavar="SECONDS", help="wait after every step")
-    parser.add_argument("--die-at-step", type=int, default=0, metavar="N", help="for tests: on the first attempt …")
-    parser.add_argument("--die-rank", type=int, default=1, metavar="R", help="… rank R kills itself at step N")
+    parser.add_argument(
+        "--checkpoints",
+        metavar="DIR",
+        default=os.environ.get("CHECKPOINT_DIR", os.path.join("checkpoints", f"job-{job}")),
+    )
+    parser.add_argument(
+        "--pause", type=float, default=0.0, metavar="SECONDS", help="wait after every step"
+    )
+    parser.add_argument(
+        "--die-at-step", type=int, default=0, metavar="N", help="for tests: on the first attempt …"
+    )
+    parser.add_argument(
+        "--die-rank", type=int, default=1, metavar="R", help="… rank R kills itself at step N"
+    )
     options = parser.parse_args()
     if not 1 <= options.steps <= 200:
         parser.error("--steps must be 1 to 200")
@@ -105,7 +131,9 @@ class Training:
         self.options = options
         self.rank, self.world = dist.get_rank(), dist.get_world_size()
         local = int(os.environ.get("LOCAL_RANK", "0"))
-        self.device = torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
+        self.device = (
+            torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
+        )
         torch.manual_seed(1)  # The same weights on every rank; DDP would see to it as well.
         self.model = DistributedDataParallel(network().to(self.device))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=3e-3)
@@ -136,7 +164,9 @@ class Training:
     def run_step(self):
         self.step += 1
         images, labels = pictures(self.glyphs, BATCH, seed=self.step * 1000 + self.rank)
-        loss = torch.nn.functional.cross_entropy(self.model(images.to(self.device)), labels.to(self.device))
+        loss = torch.nn.functional.cross_entropy(
+            self.model(images.to(self.device)), labels.to(self.device)
+        )
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
@@ -150,8 +180,15 @@ class Training:
 
     def checkpoint(self):
         if self.rank == 0:
-            save(self.path, {"model": self.model.module.state_dict(), "optimizer": self.optimizer.state_dict(),
-                             "step": self.step, "first_loss": self.first_loss})
+            save(
+                self.path,
+                {
+                    "model": self.model.module.state_dict(),
+                    "optimizer": self.optimizer.state_dict(),
+                    "step": self.step,
+                    "first_loss": self.first_loss,
+                },
+            )
 
     def run(self):
         began = time.monotonic()
@@ -159,8 +196,10 @@ class Training:
             loss = self.run_step()
             self.first_loss = self.first_loss or loss
             if self.step % 10 == 0 or self.step == 1:
-                self.say(f"step {self.step:3d}/{self.options.steps}  loss {loss:.4f}  "
-                         f"{time.monotonic() - began:5.1f} s")
+                self.say(
+                    f"step {self.step:3d}/{self.options.steps}  loss {loss:.4f}  "
+                    f"{time.monotonic() - began:5.1f} s"
+                )
             if self.step % 10 == 0:
                 self.checkpoint()
             self.die_if_asked()
@@ -184,20 +223,28 @@ def main():
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
     training = Training(options)
-    training.say(f"{training.world} ranks, attempt {os.environ.get('MUSTER_ATTEMPT', '1')}, "
-                 f"rank 0 on {training.device}, GPUs of this node: {os.environ.get('CUDA_VISIBLE_DEVICES', 'none')}")
+    training.say(
+        f"{training.world} ranks, attempt {os.environ.get('MUSTER_ATTEMPT', '1')}, "
+        f"rank 0 on {training.device}, "
+        f"GPUs of this node: {os.environ.get('CUDA_VISIBLE_DEVICES', 'none')}"
+    )
     training.resume()
     training.run()
     loss, right = training.examine()
     first = training.first_loss or float("inf")
-    training.say(f"first loss {first:.4f}, now {loss:.4f} ({100 * loss / first:.1f} %), {100 * right:.1f} % right")
+    training.say(
+        f"first loss {first:.4f}, now {loss:.4f} ({100 * loss / first:.1f} %), "
+        f"{100 * right:.1f} % right"
+    )
     code = 0
     if loss >= first / 10:
         training.say("train.py: the loss did not fall under a tenth of the first")
         code = 1
     dist.barrier()
     sys.stdout.flush()
-    os._exit(code)  # PyTorch 1.13 now and then hangs when it takes a gloo group down; there is nothing left to save.
+    os._exit(
+        code
+    )  # PyTorch 1.13 now and then hangs when it takes a gloo group down; nothing is left to save.
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 // Load on a real controller through a real gateway.
 //
-//   bench_load bulk CONNECTIONS JOBS       distinct jobs, batches of up to 10,000: jobs/s acknowledged
-//   bench_load single CONNECTIONS SECONDS  one job a request: jobs/s
-//   bench_load poll CONNECTIONS SECONDS HZ every connection lists its user's 100 newest jobs: requests/s
-//   bench_load submit JOBS [held]          puts that many jobs into the queue, prints nothing else
+//   bench_load bulk CONNECTIONS JOBS       distinct jobs, batches of up to 10,000: jobs/s
+//   acknowledged bench_load single CONNECTIONS SECONDS  one job a request: jobs/s bench_load poll
+//   CONNECTIONS SECONDS HZ every connection lists its user's 100 newest jobs: requests/s bench_load
+//   submit JOBS [held]          puts that many jobs into the queue, prints nothing else
 //
 // Prints one number. Jobs carry 20 variables and a script of 2 KiB. The gateway is $MUSTER_GATEWAY.
 #include <atomic>
@@ -22,7 +22,9 @@ namespace {
 using muster::Client;
 using Steady = std::chrono::steady_clock;
 
-double seconds_since(Steady::time_point begin) { return std::chrono::duration<double>(Steady::now() - begin).count(); }
+double seconds_since(Steady::time_point begin) {
+  return std::chrono::duration<double>(Steady::now() - begin).count();
+}
 
 std::string script_text(std::uint64_t number) {
   std::string text = "#!/bin/bash\n# job " + std::to_string(number) + "\n";
@@ -33,7 +35,8 @@ std::string script_text(std::uint64_t number) {
 
 std::string environment_text(std::uint64_t number) {
   std::string text;
-  for (int i = 0; i < 19; ++i) text += "VARIABLE_" + std::to_string(i) + "=/some/path/of/a/module/" + std::to_string(i) + '\0';
+  for (int i = 0; i < 19; ++i)
+    text += "VARIABLE_" + std::to_string(i) + "=/some/path/of/a/module/" + std::to_string(i) + '\0';
   return text + "NUMBER=" + std::to_string(number) + '\0';
 }
 
@@ -55,7 +58,8 @@ muster::SubmitBody batch(std::uint64_t first, std::uint64_t count, bool hold) {
   for (std::uint64_t i = 0; i < count; ++i) {
     body.scripts.push_back(script_text(first + i));
     body.environments.push_back(environment_text(first + i));
-    body.jobs.push_back(job_named("job-" + std::to_string(first + i), static_cast<std::uint32_t>(i + 1), hold));
+    body.jobs.push_back(
+        job_named("job-" + std::to_string(first + i), static_cast<std::uint32_t>(i + 1), hold));
   }
   return body;
 }
@@ -137,7 +141,9 @@ double run_poll(std::uint64_t connections, double seconds, double hz) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  const auto number = [&](std::size_t i) { return i < words.size() ? std::strtoull(words[i].c_str(), nullptr, 10) : 0; };
+  const auto number = [&](std::size_t i) {
+    return i < words.size() ? std::strtoull(words[i].c_str(), nullptr, 10) : 0;
+  };
   if (words.size() < 2) give_up("usage: bench_load bulk|single|poll|submit …");
   double value = 0;
   if (words[0] == "bulk") {

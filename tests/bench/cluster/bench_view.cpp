@@ -1,5 +1,5 @@
-// publish_cost: nanoseconds of the readers' view per changed job, with 100,000 jobs in it, 64 changes a publication.
-// Prints three numbers: median, smallest, largest of 20 rounds.
+// publish_cost: nanoseconds of the readers' view per changed job, with 100,000 jobs in it, 64
+// changes a publication. Prints three numbers: median, smallest, largest of 20 rounds.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

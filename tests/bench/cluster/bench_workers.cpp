@@ -1,10 +1,12 @@
-// Simulated workers on a real controller: they speak the real protocol over real sockets and run nothing.
+// Simulated workers on a real controller: they speak the real protocol over real sockets and run
+// nothing.
 //
-//   bench_workers keys DIR COUNT                 makes node keys s1…sN in DIR, prints [[node]] tables for the controller
-//   bench_workers run DIR COUNT ENDPOINT SERVER_KEY [GPUS] [DEAD]
+//   bench_workers keys DIR COUNT                 makes node keys s1…sN in DIR, prints [[node]]
+//   tables for the controller bench_workers run DIR COUNT ENDPOINT SERVER_KEY [GPUS] [DEAD]
 //
-// `run` prints "connected" once all are welcomed, then, at end of input, what it did as one JSON object. The first DEAD
-// workers answer nothing after their hello. Every attempt ends at once with success when told to go.
+// `run` prints "connected" once all are welcomed, then, at end of input, what it did as one JSON
+// object. The first DEAD workers answer nothing after their hello. Every attempt ends at once with
+// success when told to go.
 #include <poll.h>
 #include <unistd.h>
 
@@ -49,8 +51,11 @@ struct Counts {
 class Worker {
  public:
   Worker(std::unique_ptr<ClientSocket> socket, std::string name, std::uint32_t gpus, bool is_dead)
-      : socket_(std::move(socket)), session_(static_cast<std::uint64_t>(steady_now().us)), name_(std::move(name)),
-        gpus_(gpus), is_dead_(is_dead) {
+      : socket_(std::move(socket)),
+        session_(static_cast<std::uint64_t>(steady_now().us)),
+        name_(std::move(name)),
+        gpus_(gpus),
+        is_dead_(is_dead) {
     session_.reconnect();
   }
 
@@ -91,7 +96,8 @@ class Worker {
       const auto order = decode_common_order(prepare.common_order);
       if (!order) give_up(order.error().message);
       reply.reports.push_back(report(order->attempt, ReportPhase::kPrepared, order->epoch));
-      for (std::uint32_t i = 0; i < order->ports; ++i) reply.reports.back().ports.push_back(static_cast<std::uint16_t>(20000 + i));
+      for (std::uint32_t i = 0; i < order->ports; ++i)
+        reply.reports.back().ports.push_back(static_cast<std::uint16_t>(20000 + i));
       ++counts.prepared;
       counts.last_prepare = steady_now();
     }
@@ -182,7 +188,8 @@ int make_keys(const std::string& directory, std::uint64_t count) {
   for (std::uint64_t i = 1; i <= count; ++i) {
     const auto key = load_or_make_key(directory + "/" + node_name(i) + ".key");
     if (!key) give_up(key.error().message);
-    std::printf("[[node]]\nname = \"%s\"\nkey = '%s'\n", node_name(i).c_str(), key->public_key.c_str());
+    std::printf("[[node]]\nname = \"%s\"\nkey = '%s'\n", node_name(i).c_str(),
+                key->public_key.c_str());
   }
   return 0;
 }
@@ -196,7 +203,8 @@ struct RunOptions {
   std::uint64_t dead = 0;
 };
 
-std::vector<std::unique_ptr<Worker>> connect_all(LinkContext& context, const RunOptions& options, Poller& poller) {
+std::vector<std::unique_ptr<Worker>> connect_all(LinkContext& context, const RunOptions& options,
+                                                 Poller& poller) {
   std::vector<std::unique_ptr<Worker>> workers;
   for (std::uint64_t i = 1; i <= options.count; ++i) {
     const auto key = load_key(options.directory + "/" + node_name(i) + ".key");
@@ -207,7 +215,8 @@ std::vector<std::unique_ptr<Worker>> connect_all(LinkContext& context, const Run
     client.key = *key;
     auto socket = ClientSocket::open(context, client);
     if (!socket) give_up(socket.error().message);
-    workers.push_back(std::make_unique<Worker>(std::move(*socket), node_name(i), options.gpus, i <= options.dead));
+    workers.push_back(std::make_unique<Worker>(std::move(*socket), node_name(i), options.gpus,
+                                               i <= options.dead));
     poller.watch(workers.back()->socket());
   }
   return workers;
@@ -244,10 +253,13 @@ int run(const RunOptions& options) {
     looked_at = steady_now();
     if (is_over()) break;
   }
-  std::printf("{\"prepared\":%llu,\"launched\":%llu,\"killed\":%llu,\"last_prepare_us\":%lld,\"last_go_us\":%lld}\n",
-              static_cast<unsigned long long>(counts.prepared), static_cast<unsigned long long>(counts.launched),
-              static_cast<unsigned long long>(counts.killed), static_cast<long long>(counts.last_prepare.us),
-              static_cast<long long>(counts.last_go.us));
+  std::printf(
+      "{\"prepared\":%llu,\"launched\":%llu,\"killed\":%llu,\"last_prepare_us\":%lld,\"last_go_"
+      "us\":%lld}\n",
+      static_cast<unsigned long long>(counts.prepared),
+      static_cast<unsigned long long>(counts.launched),
+      static_cast<unsigned long long>(counts.killed),
+      static_cast<long long>(counts.last_prepare.us), static_cast<long long>(counts.last_go.us));
   return 0;
 }
 
@@ -255,10 +267,13 @@ int run(const RunOptions& options) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.size() == 3 && words[0] == "keys") return make_keys(words[1], std::strtoull(words[2].c_str(), nullptr, 10));
-  if (words.size() < 5 || words[0] != "run") give_up("usage: bench_workers keys DIR COUNT | run DIR COUNT ENDPOINT SERVER_KEY");
+  if (words.size() == 3 && words[0] == "keys")
+    return make_keys(words[1], std::strtoull(words[2].c_str(), nullptr, 10));
+  if (words.size() < 5 || words[0] != "run")
+    give_up("usage: bench_workers keys DIR COUNT | run DIR COUNT ENDPOINT SERVER_KEY");
   RunOptions options{words[1], std::strtoull(words[2].c_str(), nullptr, 10), words[3], words[4]};
-  if (words.size() > 5) options.gpus = static_cast<std::uint32_t>(std::strtoul(words[5].c_str(), nullptr, 10));
+  if (words.size() > 5)
+    options.gpus = static_cast<std::uint32_t>(std::strtoul(words[5].c_str(), nullptr, 10));
   if (words.size() > 6) options.dead = std::strtoull(words[6].c_str(), nullptr, 10);
   return run(options);
 }

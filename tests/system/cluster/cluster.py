@@ -1,6 +1,8 @@
-"""A private Muster cluster in a temporary directory, for tests: real daemons, real PostgreSQL, simulated GPUs.
+"""A private Muster cluster in a temporary directory, for tests: real daemons, real PostgreSQL,
+simulated GPUs.
 
-As root, jobs run as an ordinary user (made when there is none); otherwise everything runs as the caller.
+As root, jobs run as an ordinary user (made when there is none); otherwise everything runs as the
+caller.
 Every process is ended by its pid; nothing is left behind by stop().
 """
 import json
@@ -66,12 +68,17 @@ class Daemon:
 
     def start(self, seconds=30):
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            start_new_session=True)
+            self.process = subprocess.Popen(
+                self.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+
         def up():
             if self.process.poll() is not None:
-                raise ClusterError(f"{self.name} ended with {self.process.returncode}: {self.tail()}")
+                raise ClusterError(
+                    f"{self.name} ended with {self.process.returncode}: {self.tail()}"
+                )
             return self.ready()
+
         wait_for(up, seconds, f"{self.name} to be ready; its log ends: {self.tail()}")
 
     def tail(self):
@@ -92,7 +99,16 @@ class Daemon:
 
 
 class Cluster:
-    def __init__(self, nodes=2, gpus=4, database=True, cpus=8, config_extra="", min_uid=1000, gateway_options=()):
+    def __init__(
+        self,
+        nodes=2,
+        gpus=4,
+        database=True,
+        cpus=8,
+        config_extra="",
+        min_uid=1000,
+        gateway_options=(),
+    ):
         self.dir = tempfile.mkdtemp(prefix="mc.", dir=os.environ.get("TMPDIR", "/tmp"))
         os.chmod(self.dir, 0o755)
         self.user = job_user()
@@ -132,8 +148,17 @@ class Cluster:
         return os.path.join(self.dir, *names)
 
     def postgres(self, *words):
-        result = subprocess.run(["bash", os.path.join(SOURCE, "tests/system/postgres.sh"), words[0], self.path("pg"),
-                                 *words[1:]], capture_output=True, text=True)
+        result = subprocess.run(
+            [
+                "bash",
+                os.path.join(SOURCE, "tests/system/postgres.sh"),
+                words[0],
+                self.path("pg"),
+                *words[1:],
+            ],
+            capture_output=True,
+            text=True,
+        )
         if result.returncode != 0:
             raise ClusterError(f"postgres.sh {words[0]}: {result.stderr}")
         return result.stdout
@@ -146,10 +171,14 @@ class Cluster:
         self.run_program("muster-controller", "--migrate", "--config", self.path("controller.toml"))
 
     def make_key(self, name):
-        return self.run_program("muster-controller", "--make-key", self.path(name + ".key")).stdout.strip()
+        return self.run_program(
+            "muster-controller", "--make-key", self.path(name + ".key")
+        ).stdout.strip()
 
     def run_program(self, program, *words):
-        result = subprocess.run([os.path.join(BIN, program), *words], capture_output=True, text=True)
+        result = subprocess.run(
+            [os.path.join(BIN, program), *words], capture_output=True, text=True
+        )
         if result.returncode != 0:
             raise ClusterError(f"{program} {' '.join(words)}: {result.stderr}")
         return result
@@ -161,7 +190,12 @@ class Cluster:
             lines += ["[database]", f'conninfo = "{self.conninfo}"']
         lines += ["[limits]", f"min_uid = {self.min_uid if IS_ROOT else 0}"]
         if not bare:
-            lines += ["[[gateway]]", 'name = "login1"', f'key = "{self.make_key("gateway")}"', "admin = true"]
+            lines += [
+                "[[gateway]]",
+                'name = "login1"',
+                f'key = "{self.make_key("gateway")}"',
+                "admin = true",
+            ]
             for node in self.nodes:
                 lines += ["[[node]]", f'name = "{node}"', f'key = "{self.make_key(node)}"']
         if not IS_ROOT:
@@ -173,22 +207,47 @@ class Cluster:
     def start_controller(self):
         def ready():
             with open(self.path("controller.log"), "rb") as log:
-                return log.read()[self.log_mark:].find(b"serving") >= 0
+                return log.read()[self.log_mark :].find(b"serving") >= 0
+
         def start(seconds=30):
-            self.log_mark = os.path.getsize(self.path("controller.log")) if os.path.exists(self.path("controller.log")) else 0
+            self.log_mark = (
+                os.path.getsize(self.path("controller.log"))
+                if os.path.exists(self.path("controller.log"))
+                else 0
+            )
             Daemon.start(daemon, seconds)
-        daemon = Daemon("controller", [os.path.join(BIN, "muster-controller"), "--config", self.path("controller.toml")],
-                        self.path("controller.log"), ready)
+
+        daemon = Daemon(
+            "controller",
+            [os.path.join(BIN, "muster-controller"), "--config", self.path("controller.toml")],
+            self.path("controller.log"),
+            ready,
+        )
         daemon.start = start
         daemon.start()
         self.daemons["controller"] = daemon
 
     def start_gateway(self):
         server_key = self.path("controller/keys/transport.pub")
-        daemon = Daemon("gateway", [os.path.join(BIN, "muster-gateway"), "--socket", self.gateway_socket, "--controller",
-                                    f"tcp://127.0.0.1:{self.ports['gateways']}", "--server-key", server_key, "--key",
-                                    self.path("gateway.key"), "--name", "login1", *self.gateway_options],
-                        self.path("gateway.log"), lambda: os.path.exists(self.gateway_socket) and self.ping())
+        daemon = Daemon(
+            "gateway",
+            [
+                os.path.join(BIN, "muster-gateway"),
+                "--socket",
+                self.gateway_socket,
+                "--controller",
+                f"tcp://127.0.0.1:{self.ports['gateways']}",
+                "--server-key",
+                server_key,
+                "--key",
+                self.path("gateway.key"),
+                "--name",
+                "login1",
+                *self.gateway_options,
+            ],
+            self.path("gateway.log"),
+            lambda: os.path.exists(self.gateway_socket) and self.ping(),
+        )
         daemon.start()
         self.daemons["gateway"] = daemon
 
@@ -198,18 +257,40 @@ class Cluster:
         os.makedirs(run, exist_ok=True)
         os.chmod(run, 0o755)
         with open(os.path.join(run, "gpus.toml"), "w") as file:
-            file.write(f'name = "{node}"\n[[gpu]]\ntype = "h100"\nmemory_mib = 81920\ncount = {self.gpus}\n')
+            file.write(
+                f'name = "{node}"\n[[gpu]]\ntype = "h100"\nmemory_mib = 81920\n'
+                f"count = {self.gpus}\n"
+            )
         sock = os.path.join(run, "l.sock")
-        launcher = [os.path.join(BIN, "muster-launcher"), "--state-dir", os.path.join(run, "launcher"), "--socket", sock,
-                    "--keys", self.path("controller/keys/orders.pub"), "--node", node, "--worker-uid",
-                    str(os.geteuid()), "--ports", f"{first}-{first + 999}", "--min-uid", str(self.min_uid)]
+        launcher = [
+            os.path.join(BIN, "muster-launcher"),
+            "--state-dir",
+            os.path.join(run, "launcher"),
+            "--socket",
+            sock,
+            "--keys",
+            self.path("controller/keys/orders.pub"),
+            "--node",
+            node,
+            "--worker-uid",
+            str(os.geteuid()),
+            "--ports",
+            f"{first}-{first + 999}",
+            "--min-uid",
+            str(self.min_uid),
+        ]
         if not IS_ROOT:
             launcher.append("--single-user")
-        self.daemons[node + ".launcher"] = Daemon(node + ".launcher", launcher, os.path.join(run, "launcher.log"),
-                                                  lambda: os.path.exists(sock))
+        self.daemons[node + ".launcher"] = Daemon(
+            node + ".launcher",
+            launcher,
+            os.path.join(run, "launcher.log"),
+            lambda: os.path.exists(sock),
+        )
         self.daemons[node + ".launcher"].start()
         with open(os.path.join(run, "worker.toml"), "w") as file:
-            file.write(f'''node = "{node}"
+            file.write(
+                f"""node = "{node}"
 controller = "tcp://127.0.0.1:{self.ports['workers']}"
 bulk = "tcp://127.0.0.1:{self.ports['bulk']}"
 server_key = "{self.path('controller/keys/transport.pub')}"
@@ -224,7 +305,8 @@ cpus = {self.cpus}
 memory = "8G"
 [network]
 address = "127.0.0.1"
-''')
+"""
+            )
         worker = [os.path.join(BIN, "muster-worker"), "--config", os.path.join(run, "worker.toml")]
         self.daemons[node] = Daemon(node, worker, os.path.join(run, "worker.log"), lambda: True)
         self.daemons[node].start()
@@ -263,38 +345,70 @@ address = "127.0.0.1"
             for name in files:
                 if name.endswith(".log") and "pg" not in root.split("/"):
                     with open(os.path.join(root, name), "rb") as log:
-                        print(f"---- {os.path.relpath(os.path.join(root, name), self.dir)}\n"
-                              f"{log.read()[-3000:].decode(errors='replace')}")
+                        print(
+                            f"---- {os.path.relpath(os.path.join(root, name), self.dir)}\n"
+                            f"{log.read()[-3000:].decode(errors='replace')}"
+                        )
 
     # ---- what people type ----
-    def command(self, program, *words, user=None, check=True, stdin=None, timeout=60, cwd=None, env=None):
+    def command(
+        self, program, *words, user=None, check=True, stdin=None, timeout=60, cwd=None, env=None
+    ):
         """Runs a command as the job user ("root": as the caller)."""
         argv = [os.path.join(BIN, program), *words]
         if IS_ROOT and user != "root":
-            argv = ["setpriv", "--reuid", str(self.user.pw_uid), "--regid", str(self.user.pw_gid), "--init-groups"] + argv
-        environment = {"PATH": os.environ["PATH"], "HOME": self.user.pw_dir, "USER": self.user.pw_name,
-                       "MUSTER_GATEWAY": self.gateway_socket, "LANG": "C.UTF-8", **(env or {})}
+            argv = [
+                "setpriv",
+                "--reuid",
+                str(self.user.pw_uid),
+                "--regid",
+                str(self.user.pw_gid),
+                "--init-groups",
+            ] + argv
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": self.user.pw_dir,
+            "USER": self.user.pw_name,
+            "MUSTER_GATEWAY": self.gateway_socket,
+            "LANG": "C.UTF-8",
+            **(env or {}),
+        }
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "MUSTER_TEST_RUN"):
             if name in os.environ:
                 environment[name] = os.environ[name]
-        result = subprocess.run(argv, capture_output=True, text=True, input=stdin, timeout=timeout, cwd=cwd or self.home,
-                                env=environment)
+        result = subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            input=stdin,
+            timeout=timeout,
+            cwd=cwd or self.home,
+            env=environment,
+        )
         if check and result.returncode != 0:
-            raise ClusterError(f"{program} {' '.join(words)}: exit {result.returncode}: {result.stderr}{result.stdout}")
+            raise ClusterError(
+                f"{program} {' '.join(words)}: exit {result.returncode}: "
+                f"{result.stderr}{result.stdout}"
+            )
         return result
 
     def json(self, program, *words, **options):
         return json.loads(self.command(program, *words, "--json", **options).stdout)
 
     def ping(self):
-        return self.command("gpuadmin", "ping", "--timeout", "2s", user="root", check=False).returncode == 0
+        return (
+            self.command("gpuadmin", "ping", "--timeout", "2s", user="root", check=False).returncode
+            == 0
+        )
 
     def all_connected(self):
         result = self.command("gpuinfo", "--json", user="root", check=False)
         if result.returncode != 0:
             return False
         rows = json.loads(result.stdout)["rows"]
-        return sum(1 for row in rows if row["connected"] and row["state"] == "up") == len(self.nodes)
+        return sum(1 for row in rows if row["connected"] and row["state"] == "up") == len(
+            self.nodes
+        )
 
     def script(self, name, text):
         path = os.path.join(self.home, name)
@@ -314,7 +428,11 @@ address = "127.0.0.1"
         return self.job(job)["row"]["state"]
 
     def wait_state(self, job, *states, seconds=60):
-        return wait_for(lambda: self.state(job) in states and self.job(job), seconds, f"job {job} to be {states}")
+        return wait_for(
+            lambda: self.state(job) in states and self.job(job),
+            seconds,
+            f"job {job} to be {states}",
+        )
 
     def wait_end(self, job, seconds=60):
         return self.wait_state(job, "ended", seconds=seconds)
@@ -344,7 +462,9 @@ address = "127.0.0.1"
                     continue
                 with open(f"/proc/{pid}/environ", "rb") as file:
                     environ = file.read().split(b"\0")
-                if b"MUSTER_JOB_ID" in b" ".join(environ) and any(self.dir.encode() in word for word in environ):
+                if b"MUSTER_JOB_ID" in b" ".join(environ) and any(
+                    self.dir.encode() in word for word in environ
+                ):
                     found.append(int(pid))
             except OSError:
                 continue

@@ -1,4 +1,5 @@
-"""The example: PyTorch DistributedDataParallel over two nodes; a rank killed in mid-run costs at most ten steps."""
+"""The example: PyTorch DistributedDataParallel over two nodes; a rank killed in mid-run costs at
+most ten steps."""
 import os
 import re
 import shutil
@@ -25,11 +26,13 @@ class Ddp(unittest.TestCase):
         job = c.submit("train.sh", "--pause", "0.05", "--checkpoints", "saved")
         c.wait_state(job, "running", seconds=60)
         log = os.path.join(c.home, f"muster-{job}.out")
+
         def reached_step_50():
             if not os.path.exists(log):
                 return False
             steps = [int(step) for step in re.findall(r"step +(\d+)", c.read(f"muster-{job}.out"))]
             return steps and max(steps) >= 50
+
         wait_for(reached_step_50, 120, "step 50")
         ranks = [pid for pid in c.processes_of_jobs() if self.rank_of(pid) == "3"]
         self.assertTrue(ranks, "no process of rank 3")
@@ -41,7 +44,11 @@ class Ddp(unittest.TestCase):
         resumed = re.search(r"resum\w* (?:from|at) step (\d+)", text)
         self.assertIsNotNone(resumed, text)
         self.assertGreaterEqual(int(resumed.group(1)), 40)
-        rows = wait_for(lambda: [row for row in c.accounting(job) if row["state"] == "ended"], 20, "accounting rows")
+        rows = wait_for(
+            lambda: [row for row in c.accounting(job) if row["state"] == "ended"],
+            20,
+            "accounting rows",
+        )
         self.assertEqual(len(rows), 1)
         self.assertEqual(rows[0]["attempts"], 2)
 

@@ -1,4 +1,5 @@
-"""A node joins by a one-time token; administrators drain, resume and remove it; the configuration is reloaded."""
+"""A node joins by a one-time token; administrators drain and resume it; the configuration is
+reloaded."""
 import os
 import subprocess
 import unittest
@@ -22,10 +23,25 @@ class Enrol(unittest.TestCase):
         with open(self.c.path("controller/keys/transport.pub")) as file:
             server_key = file.read().strip()
         return subprocess.run(
-            [os.path.join(BIN, "muster-worker"), "enrol", "--node", name, "--controller",
-             f"tcp://127.0.0.1:{self.c.ports['enrol']}", "--server-key", server_key, "--key-file",
-             self.c.path(name + ".key"), "--order-keys", self.c.path(name + ".orders")],
-            input=token + "\n", capture_output=True, text=True, timeout=60)
+            [
+                os.path.join(BIN, "muster-worker"),
+                "enrol",
+                "--node",
+                name,
+                "--controller",
+                f"tcp://127.0.0.1:{self.c.ports['enrol']}",
+                "--server-key",
+                server_key,
+                "--key-file",
+                self.c.path(name + ".key"),
+                "--order-keys",
+                self.c.path(name + ".orders"),
+            ],
+            input=token + "\n",
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
 
     def row(self, name):
         rows = self.c.json("gpuinfo", user="root")["rows"]
@@ -40,13 +56,25 @@ class Enrol(unittest.TestCase):
         again = self.enrol("n7", reply["token"])
         self.assertNotEqual(again.returncode, 0)
         self.assertIn("token", again.stderr)
-        with open(self.c.path("n7.orders")) as mine, open(self.c.path("controller/keys/orders.pub")) as theirs:
+        with open(self.c.path("n7.orders")) as mine, open(
+            self.c.path("controller/keys/orders.pub")
+        ) as theirs:
             self.assertEqual(mine.read().split(), theirs.read().split())
         self.c.nodes.append("n7")
         self.c.start_node("n7", 6)
         wait_for(lambda: self.row("n7") and self.row("n7")["connected"], 30, "n7 to be connected")
         script = self.c.script("where.sh", "#!/bin/sh\ntrue\n")
-        job = self.c.submit("--nodes", "2", "--gpus-per-node", "1", "--launch", "tasks", "--output", "/dev/null", script)
+        job = self.c.submit(
+            "--nodes",
+            "2",
+            "--gpus-per-node",
+            "1",
+            "--launch",
+            "tasks",
+            "--output",
+            "/dev/null",
+            script,
+        )
         self.assertEqual(self.c.wait_end(job)["cause"]["kind"], "completed")
 
     def test_users_may_not_administrate(self):
@@ -75,7 +103,9 @@ class Enrol(unittest.TestCase):
         with open(path, "w") as file:
             file.write(good + '[[queue]]\nname = "night"\ntime_max = "8h"\n')
         self.c.command("gpuadmin", "reload", user="root")
-        queues = [row["name"] for row in self.c.json("gpuadmin", "queue", "list", user="root")["rows"]]
+        queues = [
+            row["name"] for row in self.c.json("gpuadmin", "queue", "list", user="root")["rows"]
+        ]
         self.assertEqual(queues, ["night"])
         with open(path, "w") as file:
             file.write(good)

@@ -8,9 +8,9 @@ from cluster import Cluster, wait_for
 
 RANK_SCRIPT = """#!/usr/bin/python3
 import json, os, sys
-keys = ["RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "MASTER_ADDR",
-        "MASTER_PORT", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_NUM_THREADS", "MUSTER_JOB_ID",
-        "NCCL_COMM_ID", "NCCL_IB_HCA", "MARK"]
+keys = ["RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK",
+        "MASTER_ADDR", "MASTER_PORT", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
+        "OMP_NUM_THREADS", "MUSTER_JOB_ID", "NCCL_COMM_ID", "NCCL_IB_HCA", "MARK"]
 facts = {key: os.environ.get(key) for key in keys}
 facts["uid"], facts["groups"] = os.getuid(), sorted(os.getgroups())
 facts["argv"], facts["cwd"], facts["umask"] = sys.argv[1:], os.getcwd(), os.umask(0)
@@ -45,8 +45,20 @@ class Gang(unittest.TestCase):
 
     def test_every_rank_gets_its_environment(self):
         script = self.c.script("rank.py", RANK_SCRIPT)
-        job = self.c.submit("--nodes", "2", "--gpus-per-node", "2", "--launch", "tasks", "--time", "5m", script, "a b", "c",
-                            env={"MARK": "x y"})
+        job = self.c.submit(
+            "--nodes",
+            "2",
+            "--gpus-per-node",
+            "2",
+            "--launch",
+            "tasks",
+            "--time",
+            "5m",
+            script,
+            "a b",
+            "c",
+            env={"MARK": "x y"},
+        )
         reply = self.c.wait_end(job)
         self.assertEqual(reply["cause"]["kind"], "completed", reply)
         facts = self.ranks(4)
@@ -59,7 +71,9 @@ class Gang(unittest.TestCase):
             self.assertEqual(each["MASTER_ADDR"], "127.0.0.1")
             self.assertEqual(each["MASTER_PORT"], facts[0]["MASTER_PORT"])
             self.assertEqual(each["CUDA_DEVICE_ORDER"], "PCI_BUS_ID")
-            self.assertEqual(each["CUDA_VISIBLE_DEVICES"], facts[rank // 2 * 2]["CUDA_VISIBLE_DEVICES"])
+            self.assertEqual(
+                each["CUDA_VISIBLE_DEVICES"], facts[rank // 2 * 2]["CUDA_VISIBLE_DEVICES"]
+            )
             self.assertEqual(len(each["CUDA_VISIBLE_DEVICES"].split(",")), 2)
             self.assertEqual(each["MUSTER_JOB_ID"], str(job))
             self.assertEqual(each["MARK"], "x y")
@@ -79,7 +93,9 @@ class Gang(unittest.TestCase):
         self.assertIsNone(facts["LOCAL_RANK"])
 
     def test_a_rank_that_fails_ends_the_gang_with_its_cause(self):
-        script = self.c.script("fail.sh", "#!/bin/bash\nif [ $RANK = 2 ]; then sleep 1; exit 3; fi\nsleep 300\n")
+        script = self.c.script(
+            "fail.sh", "#!/bin/bash\nif [ $RANK = 2 ]; then sleep 1; exit 3; fi\nsleep 300\n"
+        )
         job = self.c.submit("--nodes", "2", "--gpus-per-node", "2", "--launch", "tasks", script)
         reply = self.c.wait_end(job)
         self.assertEqual(reply["cause"]["kind"], "exited")
@@ -102,16 +118,25 @@ class Gang(unittest.TestCase):
         self.assertEqual(reply["cause"]["kind"], "timed-out")
 
     def test_cancel_leaves_no_process(self):
-        script = self.c.script("tree.sh", """#!/bin/bash
+        script = self.c.script(
+            "tree.sh",
+            """#!/bin/bash
 trap '' TERM
 setsid sleep 300 &
 (sleep 300 &) &
 nohup sleep 300 >/dev/null 2>&1 &
 touch started-$RANK
 sleep 300
-""")
+""",
+        )
         job = self.c.submit("--nodes", "2", "--gpus-per-node", "1", "--launch", "tasks", script)
-        wait_for(lambda: all(os.path.exists(os.path.join(self.c.home, f"started-{r}")) for r in range(2)), 30, "both ranks")
+        wait_for(
+            lambda: all(
+                os.path.exists(os.path.join(self.c.home, f"started-{r}")) for r in range(2)
+            ),
+            30,
+            "both ranks",
+        )
         self.assertTrue(self.c.processes_of_jobs())
         self.c.command("gpucancel", str(job))
         reply = self.c.wait_end(job, seconds=60)
@@ -129,7 +154,9 @@ sleep 300
         self.assertEqual(why["reason"], "no-free-gpus", why)
         self.assertEqual(why["nodes_total"], 2)
         self.assertEqual(why["nodes_fit"], 1)
-        self.assertEqual(sum(each["nodes_failing"] for each in why["blockers"]) + why["nodes_fit"], 2)
+        self.assertEqual(
+            sum(each["nodes_failing"] for each in why["blockers"]) + why["nodes_fit"], 2
+        )
         self.c.command("gpucancel", str(first))
         self.c.wait_state(second, "running", seconds=60)
         self.c.command("gpucancel", str(second))
@@ -146,7 +173,11 @@ sleep 300
         script = self.c.script("two.sh", "#!/bin/bash\nsleep 2\n")
         job = self.c.submit("--nodes", "2", "--gpus-per-node", "2", "--launch", "tasks", script)
         self.c.wait_end(job)
-        rows = wait_for(lambda: [row for row in self.c.accounting(job) if row["state"] == "ended"], 20, "accounting rows")
+        rows = wait_for(
+            lambda: [row for row in self.c.accounting(job) if row["state"] == "ended"],
+            20,
+            "accounting rows",
+        )
         self.assertEqual(len(rows), 1)
         seconds = float(rows[0]["gpu_seconds"])
         self.assertGreaterEqual(seconds, 8.0)
@@ -155,8 +186,20 @@ sleep 300
         self.assertEqual(rows[0]["attempts"], 1)
 
     def test_the_log_is_followed_from_anywhere(self):
-        script = self.c.script("talk.sh", "#!/bin/bash\nfor i in 1 2 3; do echo line $i of $RANK; sleep 0.3; done\n")
-        job = self.c.submit("--nodes", "2", "--gpus-per-node", "1", "--launch", "tasks", "--output", "t-%j-%r.out", script)
+        script = self.c.script(
+            "talk.sh", "#!/bin/bash\nfor i in 1 2 3; do echo line $i of $RANK; sleep 0.3; done\n"
+        )
+        job = self.c.submit(
+            "--nodes",
+            "2",
+            "--gpus-per-node",
+            "1",
+            "--launch",
+            "tasks",
+            "--output",
+            "t-%j-%r.out",
+            script,
+        )
         result = self.c.command("gpulogs", "-f", str(job), "--rank", "1")
         self.assertEqual(result.stdout.splitlines(), [f"line {i} of 1" for i in (1, 2, 3)])
 

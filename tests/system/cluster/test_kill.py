@@ -27,9 +27,17 @@ class Kill(unittest.TestCase):
         self.path = self.c.script("count.sh", SCRIPT)
 
     def run_gang(self):
-        job = self.c.submit("--nodes", "2", "--gpus-per-node", "1", "--launch", "tasks", "--time", "5m", self.path)
+        job = self.c.submit(
+            "--nodes", "2", "--gpus-per-node", "1", "--launch", "tasks", "--time", "5m", self.path
+        )
         self.c.wait_state(job, "running")
-        wait_for(lambda: all(os.path.exists(os.path.join(self.c.home, f"runs-{job}-{r}")) for r in (0, 1)), 20, "both ranks")
+        wait_for(
+            lambda: all(
+                os.path.exists(os.path.join(self.c.home, f"runs-{job}-{r}")) for r in (0, 1)
+            ),
+            20,
+            "both ranks",
+        )
         return job
 
     def finish(self, job):
@@ -38,7 +46,11 @@ class Kill(unittest.TestCase):
         self.assertEqual(reply["row"]["attempt"], 1)
         for rank in (0, 1):
             self.assertEqual(self.c.read(f"runs-{job}-{rank}"), "start\nend\n")
-        rows = wait_for(lambda: [row for row in self.c.accounting(job) if row["state"] == "ended"], 30, "accounting rows")
+        rows = wait_for(
+            lambda: [row for row in self.c.accounting(job) if row["state"] == "ended"],
+            30,
+            "accounting rows",
+        )
         self.assertEqual(len(rows), 1)
         self.assertEqual(rows[0]["attempts"], 1)
         self.assertGreaterEqual(float(rows[0]["gpu_seconds"]), 8.0)

@@ -21,11 +21,13 @@ class Many(unittest.TestCase):
     def test_twenty_submitters_at_once(self):
         path = self.c.script("true.sh", "#!/bin/sh\ntrue\n")
         jobs, errors = [], []
+
         def submit():
             try:
                 jobs.append(self.c.submit("--output", "/dev/null", path))
             except Exception as error:  # Collected and shown by the assertion.
                 errors.append(error)
+
         threads = [threading.Thread(target=submit) for _ in range(20)]
         for thread in threads:
             thread.start()
@@ -37,7 +39,9 @@ class Many(unittest.TestCase):
             self.assertEqual(self.c.wait_end(job)["cause"]["kind"], "completed")
 
     def test_a_hundred_jobs_on_a_node_have_no_port_clash(self):
-        path = self.c.script("bind.py", """#!/usr/bin/python3
+        path = self.c.script(
+            "bind.py",
+            """#!/usr/bin/python3
 import os, socket, time
 s = socket.socket()
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -46,13 +50,31 @@ s.listen()
 with open("ports", "a") as file:
     file.write(os.environ["MASTER_PORT"] + "\\n")
 time.sleep(4)
-""")
-        reply = self.c.command("gpusubmit", "--parsable", "--array", "0-99", "--name", "clash", "--launch", "tasks", "--cpus-per-task", "1",
-                               "--output", "bind-%a.out", path)
+""",
+        )
+        reply = self.c.command(
+            "gpusubmit",
+            "--parsable",
+            "--array",
+            "0-99",
+            "--name",
+            "clash",
+            "--launch",
+            "tasks",
+            "--cpus-per-task",
+            "1",
+            "--output",
+            "bind-%a.out",
+            path,
+        )
         job = int(reply.stdout)
+
         def all_ended():
-            rows = self.c.json("gpuqueue", "--all", "--ended", "--name", "clash", user="root")["rows"]
+            rows = self.c.json("gpuqueue", "--all", "--ended", "--name", "clash", user="root")[
+                "rows"
+            ]
             return rows and all(row["state"] == "ended" for row in rows) and rows
+
         rows = wait_for(all_ended, 90, "all elements to end")
         bad = [row for row in rows if row["reason"] != "completed"]
         self.assertEqual(bad, [])

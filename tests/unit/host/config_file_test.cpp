@@ -49,14 +49,18 @@ TEST(ConfigFile, TakesWhatIsRight) {
 
 TEST(ConfigFile, NamesUnknownKeysWithTheNearestRightOne) {
   const std::string text = std::string(kGood) + "[limits]\njobs_maks = 5\n";
-  EXPECT_THAT(problem(text), HasSubstr("c.toml:21: unknown key 'limits.jobs_maks'; did you mean 'jobs_max'?"));
+  EXPECT_THAT(problem(text),
+              HasSubstr("c.toml:21: unknown key 'limits.jobs_maks'; did you mean 'jobs_max'?"));
 }
 
 TEST(ConfigFile, NamesWrongTypesWithTheirLine) {
-  EXPECT_THAT(problem(std::string(kGood) + "[limits]\njobs_max = \"many\"\n"), HasSubstr("c.toml:21: limits.jobs_max:"));
-  EXPECT_THAT(problem("cluster = 5\nstate_dir = \"/x\"\n"), HasSubstr("c.toml:1: cluster: must be a string"));
-  EXPECT_THAT(problem("cluster = \"a\"\nstate_dir = \"/x\"\n[[queue]]\nname = \"q\"\ntime_max = 5\n"),
-              HasSubstr("c.toml:5: queue.time_max: must be a time in quotes"));
+  EXPECT_THAT(problem(std::string(kGood) + "[limits]\njobs_max = \"many\"\n"),
+              HasSubstr("c.toml:21: limits.jobs_max:"));
+  EXPECT_THAT(problem("cluster = 5\nstate_dir = \"/x\"\n"),
+              HasSubstr("c.toml:1: cluster: must be a string"));
+  EXPECT_THAT(
+      problem("cluster = \"a\"\nstate_dir = \"/x\"\n[[queue]]\nname = \"q\"\ntime_max = 5\n"),
+      HasSubstr("c.toml:5: queue.time_max: must be a time in quotes"));
 }
 
 TEST(ConfigFile, SaysWhatIsNotToml) {
@@ -64,15 +68,18 @@ TEST(ConfigFile, SaysWhatIsNotToml) {
 }
 
 TEST(ConfigFile, RefusesAQueueWithoutAnyTimeLimit) {
-  EXPECT_THAT(problem("cluster = \"a\"\nstate_dir = \"/x\"\n[[queue]]\nname = \"q\"\n"), HasSubstr("has no time limit"));
+  EXPECT_THAT(problem("cluster = \"a\"\nstate_dir = \"/x\"\n[[queue]]\nname = \"q\"\n"),
+              HasSubstr("has no time limit"));
 }
 
 TEST(ConfigFile, RefusesNamesGivenTwiceAndUnknownReferences) {
   const std::string head = "cluster = \"a\"\nstate_dir = \"/x\"\n";
   const std::string queue = "[[queue]]\nname = \"q\"\ntime_max = \"1h\"\n";
   EXPECT_THAT(problem(head + queue + queue), HasSubstr("c.toml:7: queue.name: 'q' is given twice"));
-  EXPECT_THAT(problem(head + "queue_default = \"z\"\n" + queue), HasSubstr("no queue is named 'z'"));
-  EXPECT_THAT(problem(head + "[listen]\nworkers = \"localhost\"\n"), HasSubstr("listen.workers: must be an address"));
+  EXPECT_THAT(problem(head + "queue_default = \"z\"\n" + queue),
+              HasSubstr("no queue is named 'z'"));
+  EXPECT_THAT(problem(head + "[listen]\nworkers = \"localhost\"\n"),
+              HasSubstr("listen.workers: must be an address"));
 }
 
 TEST(ConfigFile, ReportsEveryProblemAtOnce) {

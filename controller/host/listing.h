@@ -8,8 +8,8 @@
 
 namespace muster {
 
-// All rows of a job: one for a plain job; for an array one per element that has had an attempt and one per range of
-// untouched elements in one state.
+// All rows of a job: one for a plain job; for an array one per element that has had an attempt and
+// one per range of untouched elements in one state.
 std::vector<JobRow> job_rows(const JobView& job, const ViewState& state);
 // The row of one element; false when the job has none such.
 bool element_row(const JobView& job, Element element, const ViewState& state, JobRow& out);

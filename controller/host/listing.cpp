@@ -1,5 +1,5 @@
 // View to rows.
-#include "controller/host/rows.h"
+#include "controller/host/listing.h"
 
 #include "base/types/hostlist.h"
 
