@@ -4,7 +4,8 @@ import os
 import re
 
 from layout import ALLOWED, Targets, cmake_calls, folder_of
-from tree import CPP, Violation
+from functions import functions_of
+from tree import CPP, Violation, matches
 
 KINDS = ("unit", "scenario", "sim", "replay", "fuzz", "bench", "system", "house")
 COMMENTS = {
@@ -137,8 +138,27 @@ def names_test(tree, listing, path):
     return any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
+VAGUE_FUNCTION = re.compile(r"^(?:get|do|handle)_|_(?:util|helper|misc)s?$")
+VAGUE_TYPE = r"\b(?:class|struct)\s+(\w*(?:Manager|Utils?|Helpers?|Misc|Handler))\b"
+
+
+def check_words(tree):
+    """Functions and types are named after what they do and are (docs/STYLE.md §1)."""
+    found = []
+    for path in tree.cpp:
+        code = tree.code(path)
+        for function in functions_of(code):
+            if VAGUE_FUNCTION.search(function.name.split("::")[-1]):
+                text = f"{function.name}: say what it does, not get_, do_, handle_, util, helper"
+                found.append(Violation(path, function.line, text))
+        for line, match in matches(code, VAGUE_TYPE):
+            text = f"{match.group(1)}: say what it is, not Manager, Util, Helper, Handler"
+            found.append(Violation(path, line, text))
+    return found
+
+
 def check_names(tree):
-    """A file is named after what it holds, and no other file of the project has that name."""
+    """A file is named after what it holds, and no other file of its program has that name."""
     found, seen = [], {}
     vague = re.compile(r"(?:^|_)(?:util|utils|helper|helpers|misc|common|manager|stuff)(?:_|\.|$)")
     for path in tree.cpp:
