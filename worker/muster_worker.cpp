@@ -101,7 +101,8 @@ int run(int argc, char** argv, const Flags& flags) {
 
 // From standard input, not from the command line: every user of the machine can read that.
 std::string read_token() {
-  if (isatty(STDIN_FILENO) == 1) std::fprintf(stderr, "token (as printed by 'gpuadmin node add'): ");
+  if (isatty(STDIN_FILENO) == 1)
+    std::fprintf(stderr, "token (as printed by 'gpuadmin node add'): ");
   std::string token;
   std::getline(std::cin, token);
   return token;

@@ -14,7 +14,7 @@
 
 #include "base/types/ids.h"
 #include "base/types/time.h"
-#include "worker/core/attempt.h"
+#include "worker/core/held_attempt.h"
 
 namespace muster {
 

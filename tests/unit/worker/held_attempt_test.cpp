@@ -1,5 +1,5 @@
 // The transitions of an attempt on its node.
-#include "worker/core/attempt.h"
+#include "worker/core/held_attempt.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The life of one attempt on one node.
-#include "worker/core/attempt.h"
+#include "worker/core/held_attempt.h"
 
 #include "base/types/result.h"
 
