@@ -159,6 +159,7 @@ PLANTED = [
     ("names", "base/link/string_utils.cpp", "// A.\n", "does not say"),
     ("names", "base/link/thing.cpp", "// A.\n", "has the same name"),
     ("words", "base/link/a.cpp", "// A.\nint Wire::get_size() const { return 1; }\n", "get_size"),
+    ("links", "docs/a.md", "See [b](../sql/README.md) and [c](c.md#x).\n", "c.md leads nowhere"),
     ("words", "base/link/a.cpp", "// A.\nclass LinkManager {};\n", "LinkManager"),
     ("names", "base/link/BadName.cpp", "// A.\n", "snake_case"),
 ]

@@ -36,6 +36,19 @@ def check_comments(tree):
     return found
 
 
+def check_links(tree):
+    """A page's links to files of the project lead somewhere."""
+    found = []
+    for path in tree.under(ends=".md"):
+        for line, match in matches(tree.text(path), r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)"):
+            target = match.group(1)
+            if "://" in target or target.startswith("mailto:"):
+                continue
+            if not tree.exists(os.path.normpath(os.path.join(os.path.dirname(path), target))):
+                found.append(Violation(path, line, f"the link to {target} leads nowhere"))
+    return found
+
+
 def check_dead(tree):
     """Headers that nobody includes, sources that no target has, scripts that nobody names."""
     included = set()
