@@ -315,6 +315,7 @@ void Controller::Impl::wire_edges() {
         return settings.now()->database.empty() ? Seq{std::numeric_limits<std::uint64_t>::max()}
                                                 : feed->status().reached;
       }});
+  loop->when_sealed([this] { compaction->wanted(); });
 }
 
 Result<std::unique_ptr<Controller>> Controller::open(HostConfig config, const std::string& release,

@@ -124,6 +124,7 @@ void EngineLoop::seal_segment() {
   QueuedCommand seal{SealSegment{}, {}};
   step(seal);
   disk_.rotate();
+  if (sealed_) sealed_();
 }
 
 }  // namespace muster

@@ -31,6 +31,8 @@ using EngineLook = std::function<void(const Engine&, Now)>;
 class EngineLoop {
  public:
   EngineLoop(Engine& engine, Disk& disk, Outbox& outbox, const Clock& clock);
+  // Called on the engine's thread when a segment was sealed; set before start().
+  void when_sealed(std::function<void()> sealed) { sealed_ = std::move(sealed); }
   ~EngineLoop();
   EngineLoop(const EngineLoop&) = delete;
   EngineLoop& operator=(const EngineLoop&) = delete;
@@ -57,6 +59,7 @@ class EngineLoop {
   Disk& disk_;
   Outbox& outbox_;
   const Clock& clock_;
+  std::function<void()> sealed_;
   ViewSource source_;
   std::vector<OutboxItem> made_;
   bool pass_wanted_ = true;

@@ -108,6 +108,7 @@ class Cluster:
         config_extra="",
         min_uid=1000,
         gateway_options=(),
+        limits=(),
     ):
         self.dir = tempfile.mkdtemp(prefix="mc.", dir=os.environ.get("TMPDIR", "/tmp"))
         os.chmod(self.dir, 0o755)
@@ -121,6 +122,7 @@ class Cluster:
         self.config_extra = config_extra
         self.min_uid = min_uid
         self.gateway_options = list(gateway_options)
+        self.limits = list(limits)
         self.ports = dict(zip(["workers", "gateways", "bulk", "enrol"], free_ports(4)))
         self.gateway_socket = os.path.join(self.dir, "g.sock")
         self.daemons = {}
@@ -188,7 +190,7 @@ class Cluster:
         lines += [f'{name} = "tcp://127.0.0.1:{port}"' for name, port in self.ports.items()]
         if self.conninfo:
             lines += ["[database]", f'conninfo = "{self.conninfo}"']
-        lines += ["[limits]", f"min_uid = {self.min_uid if IS_ROOT else 0}"]
+        lines += ["[limits]", f"min_uid = {self.min_uid if IS_ROOT else 0}", *self.limits]
         if not bare:
             lines += [
                 "[[gateway]]",
