@@ -53,13 +53,15 @@ muster::SubmitJob job_named(const std::string& name, std::uint32_t index, bool h
   return job;
 }
 
-muster::SubmitBody batch(std::uint64_t first, std::uint64_t count, bool hold) {
+muster::SubmitBody batch(std::uint64_t first, std::uint64_t count, bool hold, bool shared) {
   muster::SubmitBody body;
   for (std::uint64_t i = 0; i < count; ++i) {
-    body.scripts.push_back(script_text(first + i));
-    body.environments.push_back(environment_text(first + i));
-    body.jobs.push_back(
-        job_named("job-" + std::to_string(first + i), static_cast<std::uint32_t>(i + 1), hold));
+    if (i == 0 || !shared) {
+      body.scripts.push_back(script_text(first + i));
+      body.environments.push_back(environment_text(first + i));
+    }
+    const auto index = static_cast<std::uint32_t>(body.scripts.size());
+    body.jobs.push_back(job_named("job-" + std::to_string(first + i), index, hold));
   }
   return body;
 }
@@ -75,13 +77,13 @@ void submit(Client& client, const std::string& encoded) {
 }
 
 // Requests are made before the clock starts: what is measured is the system, not this program.
-double run_bulk(std::uint64_t connections, std::uint64_t jobs, bool hold) {
+double run_bulk(std::uint64_t connections, std::uint64_t jobs, bool hold, bool shared) {
   const std::uint64_t share = jobs / connections;
   std::vector<std::vector<std::string>> requests(connections);
   for (std::uint64_t c = 0; c < connections; ++c) {
     for (std::uint64_t done = 0; done < share; done += 5000) {
       const std::uint64_t count = std::min<std::uint64_t>(5000, share - done);
-      requests[c].push_back(muster::encode(batch(c * share + done, count, hold)));
+      requests[c].push_back(muster::encode(batch(c * share + done, count, hold, shared)));
     }
   }
   const auto begin = Steady::now();
@@ -104,7 +106,7 @@ double run_single(std::uint64_t connections, double seconds) {
     threads.emplace_back([&, c] {
       Client client;
       for (std::uint64_t i = 0; seconds_since(begin) < seconds; ++i) {
-        submit(client, muster::encode(batch(c * 10000000 + i, 1, true)));
+        submit(client, muster::encode(batch(c * 10000000 + i, 1, true, false)));
         ++done;
       }
     });
@@ -147,13 +149,15 @@ int main(int argc, char** argv) {
   if (words.size() < 2) give_up("usage: bench_load bulk|single|poll|submit …");
   double value = 0;
   if (words[0] == "bulk") {
-    value = run_bulk(number(1), number(2), true);
+    value = run_bulk(number(1), number(2), true, true);
+  } else if (words[0] == "distinct") {
+    value = run_bulk(number(1), number(2), true, false);
   } else if (words[0] == "single") {
     value = run_single(number(1), static_cast<double>(number(2)));
   } else if (words[0] == "poll") {
     value = run_poll(number(1), static_cast<double>(number(2)), static_cast<double>(number(3)));
   } else if (words[0] == "submit") {
-    value = run_bulk(1, number(1), words.size() > 2 && words[2] == "held");
+    value = run_bulk(1, number(1), words.size() > 2 && words[2] == "held", false);
   } else {
     give_up("unknown load " + words[0]);
   }
