@@ -40,9 +40,10 @@ int node_add(const Invocation& call, std::string_view, std::span<const std::stri
   } else if (reply->command.empty()) {
     print("Node " + body.node + " may join with its key\n");
   } else {
-    print("On " + body.node + ", within " + to_text(seconds(reply->valid_seconds)) + ":\n\n  " +
-          escape_for_terminal(reply->command) + "\n\nand when it asks, the token:\n\n  " +
-          escape_for_terminal(reply->token) + "\n");
+    print("On " + body.node + ", within " + to_text(seconds(reply->valid_seconds)) +
+          ", type\n\n  " + escape_for_terminal(reply->command) +
+          "\n\nand give it this token when it asks:\n\n  " + escape_for_terminal(reply->token) +
+          "\n");
   }
   return kExitOk;
 }

@@ -46,7 +46,7 @@ constexpr Command kCommand{
         "controller, on its\n"
         "host: they run the muster-controller that is installed beside this command.\n"
         "\n"
-        "  node add           let a node join: prints the command to type there\n"
+        "  node add           let a node join: prints the command to type there, and its token\n"
         "  node drain         start nothing more on these nodes; what runs there goes on\n"
         "  node resume        use drained nodes again\n"
         "  node remove        forget nodes that hold nothing\n"

@@ -15,12 +15,14 @@ TEST(Admin, AddsANode) {
   FakeGateway gateway([](const Request&) {
     NodeAddReply reply;
     reply.token = "t";
-    reply.command = "muster-worker enrol --node n3 --token t";
+    reply.command = "muster-worker enrol --node n3";
     reply.valid_seconds = 3600;
     return good(reply);
   });
-  EXPECT_EQ(run_command(gateway, "gpuadmin node add n3").out,
-            "On n3, within 1h:\n\n  muster-worker enrol --node n3 --token t\n");
+  EXPECT_EQ(
+      run_command(gateway, "gpuadmin node add n3").out,
+      "On n3, within 1h, type\n\n  muster-worker enrol --node n3\n\nand give it this token when it "
+      "asks:\n\n  t\n");
   EXPECT_EQ(gateway.body_of<NodeAddBody>(Verb::kNodeAdd).node, "n3");
 }
 
