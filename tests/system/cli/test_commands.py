@@ -1,4 +1,4 @@
-"""The commands against real daemons: what they print, what they exit with, and what they live through."""
+"""The commands against real daemons: what they print, exit with, and live through."""
 import json
 import os
 import signal
@@ -58,7 +58,10 @@ class Commands(unittest.TestCase):
     def test_hold_release_set_and_cancel(self):
         job = self.c.submit("--hold", "--time", "10m", "--", "sleep", "60")
         self.assertEqual(self.c.state(job), "held")
-        self.assertEqual(self.run_it("gpujob", "set", str(job), "time=5m", "name=renamed").stdout, f"Changed job {job}\n")
+        self.assertEqual(
+            self.run_it("gpujob", "set", str(job), "time=5m", "name=renamed").stdout,
+            f"Changed job {job}\n",
+        )
         self.assertEqual(self.c.job(job)["row"]["time_limit"], 300)
         self.assertEqual(self.c.job(job)["row"]["name"], "renamed")
         self.refused(67, "", "gpujob", "set", str(job), "time=1h")
@@ -81,7 +84,9 @@ class Commands(unittest.TestCase):
         self.refused(66, "there is no queue nope", "gpusubmit", "--queue", "nope", "--", "true")
         self.refused(66, "there is no account nope", "gpusubmit", "--account", "nope", "--", "true")
         self.refused(65, "can never run", "gpusubmit", "--gpus", "5", "--", "true")
-        self.refused(65, "can never run", "gpusubmit", "--nodes", "3", "--launch", "tasks", "--", "true")
+        self.refused(
+            65, "can never run", "gpusubmit", "--nodes", "3", "--launch", "tasks", "--", "true"
+        )
         self.refused(66, "no job 999999", "gpuqueue", "999999")
         self.refused(66, "no job 999999", "gpucancel", "999999")
         self.refused(66, "999999", "gpulogs", "999999")
@@ -93,18 +98,26 @@ class Commands(unittest.TestCase):
         os.makedirs(closed, exist_ok=True)
         os.chmod(closed, 0o700 if os.geteuid() == 0 else 0)
         self.refused(64, "cannot be entered", "gpusubmit", "--chdir", closed, "--", "true")
-        self.refused(64, "cannot be written", "gpusubmit", "--output", closed + "/x.out", "--", "true")
+        self.refused(
+            64, "cannot be written", "gpusubmit", "--output", closed + "/x.out", "--", "true"
+        )
         os.chmod(closed, 0o700)
 
     def test_waiting_outlives_the_controller(self):
         waiting = Background(self.c, "gpusubmit", "--wait", "--", "sh", "-c", "sleep 4; exit 7")
-        wait_for(lambda: any(row["state"] == "running" for row in self.c.json("gpuqueue")["rows"]), 30, "the job to run")
+        wait_for(
+            lambda: any(row["state"] == "running" for row in self.c.json("gpuqueue")["rows"]),
+            30,
+            "the job to run",
+        )
         self.c.daemons["controller"].restart()
         result = waiting.finish()
         self.assertEqual(result.returncode, 7, result.stderr)
 
     def test_following_outlives_controller_and_gateway(self):
-        script = self.c.script("count.sh", "#!/bin/bash\nfor i in $(seq 40); do echo line $i; sleep 0.2; done\n")
+        script = self.c.script(
+            "count.sh", "#!/bin/bash\nfor i in $(seq 40); do echo line $i; sleep 0.2; done\n"
+        )
         job = self.c.submit("--output", "count-%j.out", script)
         following = Background(self.c, "gpulogs", "-f", str(job))
         self.c.wait_state(job, "running")
@@ -135,32 +148,58 @@ class Commands(unittest.TestCase):
         self.assertEqual(states[-2:], ["running", "ended"])
 
     def test_an_array_ends_as_its_worst_element(self):
-        result = self.run_it("gpusubmit", "--wait", "--array", "0-3%2", "--", "sh", "-c", "exit $MUSTER_ARRAY_TASK_ID")
+        result = self.run_it(
+            "gpusubmit",
+            "--wait",
+            "--array",
+            "0-3%2",
+            "--",
+            "sh",
+            "-c",
+            "exit $MUSTER_ARRAY_TASK_ID",
+        )
         self.assertEqual(result.returncode, 3, result.stderr)
 
     def test_accounting_has_rows_and_a_total(self):
-        jobs = [self.c.submit("--gpus", "1", "--name", "acct", "--", "sleep", "1") for _ in range(2)]
+        jobs = [
+            self.c.submit("--gpus", "1", "--name", "acct", "--", "sleep", "1") for _ in range(2)
+        ]
         for job in jobs:
             self.c.wait_end(job)
-        wait_for(lambda: all(self.c.accounting(job) and self.c.accounting(job)[0]["state"] == "ended" for job in jobs), 30,
-                 "the database to follow")
+        wait_for(
+            lambda: all(
+                self.c.accounting(job) and self.c.accounting(job)[0]["state"] == "ended"
+                for job in jobs
+            ),
+            30,
+            "the database to follow",
+        )
         text = self.run_it("gpuacct", *map(str, jobs)).stdout
         self.assertIn("Total of 2 rows", text)
         self.assertIn("completed", text)
 
     def test_administration(self):
         root = {"user": "root"}
-        self.assertEqual(self.c.command("gpuadmin", "node", "drain", "n2", "--reason", "a fan", **root).stdout,
-                         "Draining n2\n")
+        self.assertEqual(
+            self.c.command("gpuadmin", "node", "drain", "n2", "--reason", "a fan", **root).stdout,
+            "Draining n2\n",
+        )
         self.assertIn("a fan", self.c.command("gpuinfo").stdout)
-        self.assertEqual(self.c.command("gpuadmin", "node", "resume", "n2", **root).stdout, "Resumed n2\n")
-        self.assertIn("muster-worker enrol --node n9", self.c.command("gpuadmin", "node", "add", "n9", **root).stdout)
+        self.assertEqual(
+            self.c.command("gpuadmin", "node", "resume", "n2", **root).stdout, "Resumed n2\n"
+        )
+        self.assertIn(
+            "muster-worker enrol --node n9",
+            self.c.command("gpuadmin", "node", "add", "n9", **root).stdout,
+        )
         self.assertIn("2 of 2 connected", self.c.command("gpuadmin", "status", **root).stdout)
         self.assertIn("Your role:      admin", self.c.command("gpuadmin", "status", **root).stdout)
         self.assertIn("main", self.c.command("gpuadmin", "queue", "list").stdout)
         self.c.command("gpuadmin", "reload", **root)
         if os.geteuid() == 0:
-            self.refused(67, "not an administrator", "gpuadmin", "node", "drain", "n2", "--reason", "x")
+            self.refused(
+                67, "not an administrator", "gpuadmin", "node", "drain", "n2", "--reason", "x"
+            )
 
     def test_offline_verbs(self):
         root = {"user": "root"}
@@ -172,7 +211,9 @@ class Commands(unittest.TestCase):
         result = self.c.command("gpuadmin", "config", "check", broken, check=False, **root)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("broken.toml:2", result.stderr)
-        lines = self.c.command("gpuadmin", "journal", "cat", self.c.path("controller"), **root).stdout.splitlines()
+        lines = self.c.command(
+            "gpuadmin", "journal", "cat", self.c.path("controller"), **root
+        ).stdout.splitlines()
         self.assertGreater(len(lines), 5)
         self.assertIsInstance(json.loads(lines[0]), dict)
 
