@@ -20,6 +20,8 @@ int account_list(const Invocation& call, std::string_view verb, std::span<const 
 int ping(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int status(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int reload(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+// Exit code kExitFailed when anything was lost, repeated or billed wrongly.
+int drill(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 // journal cat|verify, audit verify, config check, db migrate: run muster-controller, which has the
 // code for them.
 int run_offline(const Invocation& call, std::string_view verb, std::span<const std::string> words);

@@ -239,7 +239,7 @@ int drill(const Invocation& call, std::string_view, std::span<const std::string>
   if (!reply) return fail_command(call, reply.error());
   print(call.json ? to_json(*reply) + "\n" : sentence(*reply));
   const bool is_clean = reply->lost == 0 && reply->repeated == 0 && reply->unbilled == 0;
-  return is_clean ? kExitOk : kExitInternal;
+  return is_clean ? kExitOk : kExitFailed;
 }
 
 }  // namespace muster

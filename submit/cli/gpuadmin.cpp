@@ -25,6 +25,16 @@ constexpr std::array kOptions{
            .kind = K::kPath,
            .help = "db migrate: the controller's configuration",
            .example = "/etc/muster/controller.toml"},
+    Option{.name = "pid",
+           .value = "N",
+           .kind = K::kText,
+           .help = "drill: the process to kill, on this host",
+           .example = "4711"},
+    Option{.name = "user",
+           .value = "USER",
+           .kind = K::kText,
+           .help = "drill: whose the small jobs are (root owns none)",
+           .example = "kim"},
 };
 
 constexpr Command kCommand{
@@ -39,10 +49,11 @@ constexpr Command kCommand{
         "gpuadmin journal cat|verify DIR\n"
         "gpuadmin audit verify FILE\n"
         "gpuadmin config check FILE\n"
-        "gpuadmin db migrate --config FILE",
+        "gpuadmin db migrate --config FILE\n"
+        "gpuadmin drill controller|worker|db --pid N [--user USER] [-- COMMAND…]",
     .options = kOptions,
     .notes =
-        "NODES is a list such as n1 or n[1-16]. The last four kinds work without a running "
+        "NODES is a list such as n1 or n[1-16]. The journal, audit, config and db verbs work without a running "
         "controller, on its\n"
         "host: they run the muster-controller that is installed beside this command.\n"
         "\n"
@@ -57,11 +68,16 @@ constexpr Command kCommand{
         "  journal verify     read and replay all of it\n"
         "  audit verify       check the chain of an audit file\n"
         "  config check       say what is wrong with a configuration, with line numbers\n"
-        "  db migrate         bring the database to the schema of this release",
+        "  db migrate         bring the database to the schema of this release\n"
+        "  drill              kill a daemon on a live system, start it again by COMMAND when "
+        "nobody else does,\n"
+        "                     and count small jobs lost, repeated, billed wrongly, and how late",
     .examples =
         "gpuadmin node add n3\n"
         "gpuadmin node drain n[1-2] --reason 'new kernel'\n"
-        "gpuadmin config check /etc/muster/controller.toml",
+        "gpuadmin config check /etc/muster/controller.toml\n"
+        "gpuadmin drill controller --pid $(pidof muster-controller) --user kim",
+    .exit_status = "1    drill: something was lost, repeated or billed wrongly",
 };
 
 struct VerbEntry {
@@ -84,11 +100,14 @@ constexpr std::array kVerbs{
     VerbEntry{"audit verify", run_offline},
     VerbEntry{"config check", run_offline},
     VerbEntry{"db migrate", run_offline},
+    VerbEntry{"drill", drill},
 };
 
 int run(const Invocation& call) {
-  if (call.words.has_rest) return fail_usage(call, "unexpected \"--\"");
   const std::vector<std::string>& words = call.words.operands;
+  if (call.words.has_rest && (words.empty() || words[0] != "drill")) {
+    return fail_usage(call, "unexpected \"--\"");
+  }
   if (words.empty()) return fail_usage(call, "what to do? gpuadmin --help lists the verbs");
   const std::string first = words[0];
   const std::string both = words.size() > 1 ? first + " " + words[1] : first;

@@ -1,9 +1,11 @@
 """kill -9 of any daemon at any moment loses and repeats nothing."""
+import json
 import os
+import threading
 import time
 import unittest
 
-from cluster import Cluster, wait_for
+from cluster import IS_ROOT, Cluster, wait_for
 
 # Appends one line per start and counts seconds, so that a second start or a lost one shows.
 SCRIPT = """#!/bin/bash
@@ -113,6 +115,35 @@ class Kill(unittest.TestCase):
         for job in jobs:
             self.assertEqual(self.c.state(job), "held")
         self.c.command("gpucancel", *map(str, jobs))
+
+    def drill(self, victim, daemon):
+        """gpuadmin drill kills the daemon; a thread of ours is the supervisor that starts it again."""
+        process = self.c.daemons[daemon].process
+
+        def supervise():
+            process.wait()
+            self.c.daemons[daemon].restart()
+
+        supervisor = threading.Thread(target=supervise)
+        supervisor.start()
+        words = ["--user", self.c.user.pw_name] if IS_ROOT else []
+        result = self.c.command(
+            "gpuadmin",
+            *["drill", victim, "--pid", str(process.pid), "--json", *words],
+            user="root",
+            timeout=200,
+        )
+        supervisor.join()
+        reply = json.loads(result.stdout)
+        self.assertEqual(reply["acknowledged"], 40)
+        self.assertEqual((reply["lost"], reply["repeated"], reply["unbilled"]), (0, 0, 0), reply)
+        self.assertTrue(reply["accounts_checked"])
+
+    def test_drill_of_the_controller(self):
+        self.drill("controller", "controller")
+
+    def test_drill_of_a_worker(self):
+        self.drill("worker", "n1")
 
 
 if __name__ == "__main__":
