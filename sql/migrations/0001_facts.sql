@@ -16,7 +16,8 @@ create table muster.clusters (
   cluster integer generated always as identity primary key,
   cluster_id text not null unique check (cluster_id <> '')
 );
-comment on table muster.clusters is 'Clusters that feed this database: a short number for each, for the keys of all facts.';
+comment on table muster.clusters is
+  'Clusters that feed this database: a short number for each, for the keys of all facts.';
 
 create table muster.feed (
   cluster integer primary key references muster.clusters,
@@ -24,7 +25,8 @@ create table muster.feed (
   epoch bigint not null check (epoch >= 0),
   moved_at timestamptz not null default now()
 );
-comment on table muster.feed is 'Watermark: every record up to seq is in the tables. epoch is the latest controller; earlier ones are refused.';
+comment on table muster.feed is
+  'Watermark: every record up to seq is in the tables. epoch is the latest controller; earlier ones are refused.';
 
 create function muster.feed_moves_forward() returns trigger language plpgsql as $$
 begin
@@ -47,7 +49,8 @@ create table muster.feed_gaps (
   primary key (cluster, seq_first),
   check (seq_last >= seq_first)
 );
-comment on table muster.feed_gaps is 'Records that an administrator gave up, because the journal no longer has them.';
+comment on table muster.feed_gaps is
+  'Records that an administrator gave up, because the journal no longer has them.';
 
 create table muster.epochs (
   cluster integer not null,
@@ -91,7 +94,8 @@ create table muster.nodes_enrolled (
   primary key (cluster, seq, ordinal)
 );
 create index on muster.nodes_enrolled (cluster, node, seq desc);
-comment on table muster.nodes_enrolled is 'Nodes that joined. A node that joins again with a new key has another row.';
+comment on table muster.nodes_enrolled is
+  'Nodes that joined. A node that joins again with a new key has another row.';
 
 create table muster.node_reports (
   cluster integer not null,
@@ -190,7 +194,9 @@ create table muster.submissions (
 );
 create index on muster.submissions (cluster, user_name, job desc);
 create index on muster.submissions (cluster, wall);
-comment on table muster.submissions is 'Jobs as submitted; nodes, cpus, memory_mib, gpus and gpu_milli are what one element asks for in all, memory 0 meaning a fair part.';
+comment on table muster.submissions is
+  'Jobs as submitted; nodes, cpus, memory_mib, gpus and gpu_milli are what one element asks for in all, '
+  'memory 0 meaning a fair part.';
 
 create table muster.job_changes (
   cluster integer not null,
@@ -295,7 +301,8 @@ create table muster.grants (
   primary key (cluster, seq, ordinal, device)
 );
 create index on muster.grants (cluster, device, seq);
-comment on table muster.grants is 'GPUs of an attempt, whole (1000 milli) or in part: one row a device, held until attempts_ended.';
+comment on table muster.grants is
+  'GPUs of an attempt, whole (1000 milli) or in part: one row a device, held until attempts_ended.';
 
 create table muster.attempts_launched (
   cluster integer not null,
@@ -339,7 +346,8 @@ create table muster.member_ends (
   primary key (cluster, seq, ordinal),
   unique (cluster, job, element, attempt, node)
 );
-comment on table muster.member_ends is 'What one node measured of one attempt. Times and evidence are the node''s word.';
+comment on table muster.member_ends is
+  'What one node measured of one attempt. Times and evidence are the node''s word.';
 
 create table muster.attempts_ended (
   cluster integer not null,
@@ -365,4 +373,5 @@ create table muster.attempts_ended (
   unique (cluster, job, element, attempt),
   check (charged_us > 0 or (gpu_milli_ms = 0 and cpu_ms = 0))
 );
-comment on table muster.attempts_ended is 'Capacity freed, and what is charged: gpu_milli_ms is milli-GPU times milliseconds, exact.';
+comment on table muster.attempts_ended is
+  'Capacity freed, and what is charged: gpu_milli_ms is milli-GPU times milliseconds, exact.';

@@ -1,5 +1,6 @@
--- The price book. A price holds from its date until the next one of the same plan, resource and type, so two prices can
--- never overlap. An attempt is priced by its launch. Plans for accounts, spot and reservations come with later migrations.
+-- The price book. A price holds from its date until the next one of the same plan, resource and type, so two prices
+-- can never overlap. An attempt is priced by its launch. Plans of accounts, spot and reservations come with later
+-- migrations.
 
 create table muster.plans (
   plan text primary key check (plan ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'),
@@ -19,7 +20,8 @@ create table muster.prices (
   primary key (plan, resource, gpu_type, valid_from),
   check (resource = 'gpu-hour' or gpu_type = '')
 );
-comment on table muster.prices is 'Price of one hour of a whole GPU of a type (type '''': every type without its own price) or of one CPU.';
+comment on table muster.prices is
+  'Price of one hour of a whole GPU of a type (type '''': every type without its own price) or of one CPU.';
 
 insert into muster.plans (plan, currency, is_default, description)
   values ('on-demand', 'EUR', true, 'Pay for what runs, while it runs.');

@@ -41,7 +41,8 @@ create view muster.attempts as
     e.cause, e.exit_status, e.signal, e.by_whom, e.evidence, e.node_name, e.rank,
     m.nodes, m.cpus, m.node_names, g.gpus, g.milli,
     u.charged_us,
-    case when e.seq is not null then e.gpu_milli_ms else div(u.charged_us::numeric, 1000) * g.milli end as gpu_milli_ms,
+    case when e.seq is not null then e.gpu_milli_ms else div(u.charged_us::numeric, 1000) * g.milli end
+      as gpu_milli_ms,
     case when e.seq is not null then e.cpu_ms else div(u.charged_us::numeric, 1000) * m.cpus end as cpu_ms
   from muster.attempts_started s
   left join muster.attempts_launched l using (cluster, job, element, attempt)
@@ -63,13 +64,15 @@ create view muster.attempts as
 -- Price times usage, not yet divided by an hour, so that sums stay exact: price × milli-GPU·ms and price × CPU·ms.
 -- The attempt's gpu_milli_ms falls on the types it held by their milli.
 create view muster.attempt_costs as
-  select a.*, p.plan, p.currency, t.gpu_types, t.gpu_amount, a.cpu_ms * muster.price(p.plan, 'cpu-hour', '', w.at) as cpu_amount
+  select a.*, p.plan, p.currency, t.gpu_types, t.gpu_amount,
+    a.cpu_ms * muster.price(p.plan, 'cpu-hour', '', w.at) as cpu_amount
   from muster.attempts a
   cross join lateral (select coalesce(a.launched, a.started) as at) w
   join muster.plans p on p.is_default
   cross join lateral (
     select coalesce(array_agg(x.type order by x.type), '{}') as gpu_types,
-      coalesce(sum(a.gpu_milli_ms * x.milli / a.milli * muster.price(p.plan, 'gpu-hour', x.type, w.at)), 0) as gpu_amount
+      coalesce(sum(a.gpu_milli_ms * x.milli / a.milli * muster.price(p.plan, 'gpu-hour', x.type, w.at)), 0)
+        as gpu_amount
     from (
       select coalesce(d.type, '') as type, sum(y.milli) as milli from muster.grants y
       left join lateral (select z.type from muster.device_reports z where z.cluster = y.cluster and z.device = y.device
@@ -80,10 +83,13 @@ create view muster.attempt_costs as
 create function muster.cost(gpu_amount numeric, cpu_amount numeric) returns numeric
   language sql immutable parallel safe
   return round((gpu_amount + cpu_amount * 1000) / 3600000000, 6);
-comment on function muster.cost is 'Sums of attempt_costs as money; the only place where anything is rounded: half away from zero, to a millionth.';
+comment on function muster.cost is
+  'Sums of attempt_costs as money; the only place where anything is rounded: half away from zero, to a '
+  'millionth.';
 
 create view muster.running as
-  select a.cluster, a.job, a.element, a.attempt, j.user_name, j.account, j.queue, j.name, a.state, a.started, a.launched,
+  select a.cluster, a.job, a.element, a.attempt, j.user_name, j.account, j.queue, j.name, a.state,
+    a.started, a.launched,
     a.node_names, a.gpus, a.cpus, a.gpu_milli_ms / 1000000 as gpu_seconds, a.cpu_ms / 1000 as cpu_seconds
   from muster.attempts a join muster.jobs j using (cluster, job)
   where a.state <> 'ended';
@@ -131,7 +137,8 @@ create view muster.accounting as
     from muster.attempt_costs c
     where c.cluster = j.cluster and c.job = j.job and c.element = el.element
     order by c.attempt desc limit 1) u on true;
-comment on view muster.accounting is 'One row per element: sums over all attempts; nodes, GPUs and cause of the last one.';
+comment on view muster.accounting is
+  'One row per element: sums over all attempts; nodes, GPUs and cause of the last one.';
 
 -- What must never be: rows here mean a bug or a damaged database. Tests and drills expect none.
 create view muster.contradictions as

@@ -1,5 +1,5 @@
--- Staged rows become facts. A row that is there already (a record fed twice) changes nothing; a row that contradicts one
--- under another key fails the whole transaction.
+-- Staged rows become facts. A row that is there already (a record fed twice) changes nothing; a row that contradicts
+-- one under another key fails the whole transaction.
 insert into muster.epochs (
     cluster, seq, ordinal, epoch, at_us, wall, boot_id, release)
   select
