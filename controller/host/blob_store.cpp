@@ -349,6 +349,11 @@ std::vector<std::uint32_t> BlobStore::packs() const {
   return found;
 }
 
+void BlobStore::retire_pack(std::uint32_t pack) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->recent.forget_pack(pack);
+}
+
 void BlobStore::remove_pack(std::uint32_t pack) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   const auto is_written = [pack](const std::shared_ptr<Pack>& used) {

@@ -47,6 +47,9 @@ class BlobStore {
 
   // Pack numbers on disk, ascending; the last one is being written.
   std::vector<std::uint32_t> packs() const;
+  // From here on put() answers with no reference into this pack, though it may hold the content. Any
+  // thread.
+  void retire_pack(std::uint32_t pack);
   // Deletes a pack that nothing refers to any more; no put() may be between its answer and its
   // record. The pack being written stays. Any thread.
   void remove_pack(std::uint32_t pack);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "base/daemon/log.h"
 #include "controller/record/snapshot_store.h"
@@ -52,6 +53,7 @@ void Compaction::run() {
       wanted_ = false;
     }
     if (compact()) remove_old_segments();
+    remove_old_packs();
   }
 }
 
@@ -90,6 +92,21 @@ void Compaction::remove_old_segments() {
   if (!newest) return;
   const Seq keep = std::min(*newest, parts_.database_has());
   if (keep.value > 0) parts_.disk.remove_below(keep.value + 1);
+}
+
+// Scripts and environments of jobs that left memory. A pack is retired before its references are
+// counted, so that none can appear in between.
+void Compaction::remove_old_packs() {
+  BlobStore& blobs = parts_.disk.blobs();
+  std::vector<std::uint32_t> packs = blobs.packs();
+  if (packs.size() < 2) return;
+  packs.pop_back();  // The one being written.
+  for (const std::uint32_t pack : packs) blobs.retire_pack(pack);
+  const auto used = parts_.packs_in_use();
+  if (!used.has_value()) return;
+  for (const std::uint32_t pack : packs) {
+    if (!used->contains(pack)) blobs.remove_pack(pack);
+  }
 }
 
 }  // namespace muster

@@ -6,6 +6,8 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -21,6 +23,9 @@ struct CompactionParts {
   std::string program;  // muster-compactor's path.
   std::string state_dir;
   std::function<Seq()> database_has;  // The largest Seq when there is no database.
+  // Packs that jobs in memory refer to, seen when all that was put into the store before the call
+  // has become a command and been carried out; nothing when that cannot be told now.
+  std::function<std::optional<std::set<std::uint32_t>>()> packs_in_use;
 };
 
 class Compaction {
@@ -38,6 +43,7 @@ class Compaction {
   void run();
   bool compact();  // False: the compactor failed; the log says why.
   void remove_old_segments();
+  void remove_old_packs();
 
   CompactionParts parts_;
   std::mutex mutex_;

@@ -6,8 +6,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <fstream>
+#include <future>
 #include <limits>
 #include <mutex>
+#include <set>
 
 #include "base/daemon/log.h"
 #include "controller/host/audit.h"
@@ -32,6 +34,8 @@ namespace muster {
 namespace {
 
 const Requester kHostItself{Uid{0}, Gid{0}, "the controller's host", Role::kAdmin, "local"};
+
+constexpr auto kLookPatience = std::chrono::seconds(10);
 
 std::string read_boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -102,6 +106,7 @@ struct Controller::Impl {
   void on_durable(std::uint64_t seq);
   void wait_durable(Seq seq);
   void reload(const Requester& who, const ReplyTo& done);
+  std::optional<std::set<std::uint32_t>> packs_in_use();
   Result<HostConfig> load_changed_config();
 };
 
@@ -311,11 +316,31 @@ void Controller::Impl::wire_edges() {
                                                loop->push({FeedReached{seq}, {}});
                                              }});
   compaction = std::make_unique<Compaction>(CompactionParts{
-      *disk, program_dir + "/muster-compactor", settings.now()->state_dir, [this] {
+      *disk, program_dir + "/muster-compactor", settings.now()->state_dir,
+      [this] {
         return settings.now()->database.empty() ? Seq{std::numeric_limits<std::uint64_t>::max()}
                                                 : feed->status().reached;
-      }});
+      },
+      [this] { return packs_in_use(); }});
   loop->when_sealed([this] { compaction->wanted(); });
+}
+
+std::optional<std::set<std::uint32_t>> Controller::Impl::packs_in_use() {
+  using Packs = std::set<std::uint32_t>;
+  auto found = std::make_shared<std::promise<Packs>>();
+  auto future = found->get_future();
+  const bool asked = intake->after_all_taken([this, found] {
+    loop->look([found](const Engine& seen, Now) {
+      Packs packs;
+      for (const auto& [id, job] : seen.cluster().jobs()) {
+        packs.insert(job.facts().script.pack);
+        packs.insert(job.facts().environment.pack);
+      }
+      found->set_value(std::move(packs));
+    });
+  });
+  if (!asked || future.wait_for(kLookPatience) != std::future_status::ready) return std::nullopt;
+  return future.get();
 }
 
 Result<std::unique_ptr<Controller>> Controller::open(HostConfig config, const std::string& release,

@@ -47,6 +47,8 @@ class Intake {
   explicit Intake(IntakeParts parts);
   void stop();
   void take(GatewayInbound inbound);  // Any thread; never blocks.
+  // Runs work once everything taken before has been handed on. False: too busy.
+  bool after_all_taken(std::function<void()> work) { return queue_.push(std::move(work)); }
 
  private:
   void take_stamped(const GatewayInbound& inbound);
