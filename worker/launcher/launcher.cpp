@@ -35,10 +35,12 @@ Launcher::Launcher(const LauncherSettings& settings, PinnedKeys keys, Store stor
 }
 
 Result<std::unique_ptr<Launcher>> Launcher::open(const LauncherSettings& settings) {
-  if (settings.single_user == (::geteuid() == 0) && !settings.allow_root_jobs) {
-    return fail(ErrorCode::kInvalid, settings.single_user
-                                         ? "--single-user as root needs --allow-root-jobs"
-                                         : "must run as root, or with --single-user");
+  const bool is_root = ::geteuid() == 0;
+  if (!settings.single_user && !is_root) {
+    return fail(ErrorCode::kInvalid, "must run as root, or with --single-user");
+  }
+  if (settings.single_user && is_root && !settings.allow_root_jobs) {
+    return fail(ErrorCode::kInvalid, "--single-user as root needs --allow-root-jobs");
   }
   Result<PinnedKeys> keys = read_pinned_keys(settings.keys_path);
   if (!keys.ok()) return keys.error();

@@ -54,7 +54,7 @@ std::string launcher_usage() {
   return "usage: muster-launcher --state-dir DIR --socket PATH --keys FILE --node NAME\n"
          "  --state-dir DIR        attempts, epoch and spooled scripts\n"
          "  --run-dir DIR          what need not survive a reboot, best on a tmpfs\n"
-         "                         (default: run/ in the state directory)\n"
+         "                         (default: the state directory)\n"
          "  --socket PATH          Unix socket the worker connects to\n"
          "  --keys FILE            pinned cluster id and order keys\n"
          "  --node NAME            this node's name, as in the orders\n"

@@ -10,7 +10,7 @@ namespace muster {
 
 struct LauncherSettings {
   std::string state_dir;      // Attempts, epoch, scripts: survives a reboot.
-  std::string run_dir;        // Of running attempts; best on a tmpfs. Default: run/ in state_dir.
+  std::string run_dir;        // Of running attempts; best on a tmpfs. Default: state_dir.
   std::string socket_path;    // Where the worker connects.
   std::string keys_path;      // Pinned keys; owned by us, not writable by others.
   std::string node;           // The name orders must use.

@@ -85,12 +85,15 @@ std::int64_t wall_seconds() { return ::time(nullptr); }
 
 Result<Store> Store::open(const std::string& state_dir, const std::string& run_dir) {
   Store store;
-  // Users pass through it to their scripts, and see nothing on the way.
-  const bool is_new = ::mkdir(state_dir.c_str(), 0711) == 0;
-  if (is_new && ::chmod(state_dir.c_str(), 0711) != 0) return failed("chmod " + state_dir);
-  if (!is_new && errno != EEXIST) return failed("mkdir " + state_dir);
+  if (::mkdir(state_dir.c_str(), 0711) != 0 && errno != EEXIST) return failed("mkdir " + state_dir);
   store.root_ = Fd(::open(state_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!store.root_.is_open()) return failed("open " + state_dir);
+  // Users pass through it to their scripts, and see nothing on the way.
+  struct stat facts {};
+  if (!store.root_.is_open() || ::fstat(store.root_.number(), &facts) != 0 ||
+      ((facts.st_mode & 0111U) != 0111U &&
+       ::fchmod(store.root_.number(), (facts.st_mode & 0777U) | 0111U) != 0)) {
+    return failed("open " + state_dir);
+  }
   store.lock_ = Fd(::openat(store.root_.number(), "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (::flock(store.lock_.number(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorCode::kConflict, state_dir + ": another muster-launcher uses it");
@@ -99,8 +102,9 @@ Result<Store> Store::open(const std::string& state_dir, const std::string& run_d
   if (!attempts.ok()) return attempts.error();
   Result<Fd> scripts = open_directory(store.root_.number(), "scripts", 0711);
   if (!scripts.ok()) return scripts.error();
-  Result<Fd> run = run_dir.empty() ? open_directory(store.root_.number(), "run", 0700)
-                                   : open_directory(AT_FDCWD, run_dir, 0700);
+  const std::string run_base = run_dir.empty() ? state_dir : run_dir;
+  if (::mkdir(run_base.c_str(), 0711) != 0 && errno != EEXIST) return failed("mkdir " + run_base);
+  Result<Fd> run = open_directory(AT_FDCWD, run_base + "/running", 0700);
   if (!run.ok()) return run.error();
   store.run_ = std::move(*run);
   const Result<std::string> boot = read_at(store.root_.number(), "boot", kRecordBytesMax);

@@ -1,6 +1,7 @@
 // What the launcher keeps on disk under its state directory:
 // - attempts/JOB.ELEMENT.ATTEMPT/: made and synced before anything of the attempt runs, the record
 //   that it was ordered;
+// - running/ (in the run directory): claims, task records and sockets of running attempts;
 // - scripts/: spooled scripts of running attempts;
 // - boot: the boot these records were made in;
 // - epoch: the highest epoch seen; orders of a lower one are refused;

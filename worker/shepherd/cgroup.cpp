@@ -164,7 +164,9 @@ AttemptCgroup AttemptCgroup::locate(const std::string& group, const std::string&
     if (!single_user) return mount;
     const std::string& path = own[controller];
     const std::string base = path == "/" ? mount : mount + path;
-    return ::access(base.c_str(), W_OK) == 0 ? base : std::string();
+    const bool is_given =
+        ::access(base.c_str(), W_OK) == 0 && ::access((base + "/cgroup.procs").c_str(), W_OK) == 0;
+    return is_given ? base : std::string();
   };
   if (!mounts.unified.empty()) {
     const std::string base = base_in(mounts.unified, "");

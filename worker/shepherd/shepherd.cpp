@@ -303,7 +303,8 @@ void Shepherd::note_exit(Task& task, int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     cause.kind = CauseKind::kSignalled;
     cause.signal = WTERMSIG(wait_status);
-    // A training program does not SIGKILL itself: somebody outside did, so another attempt may well succeed.
+    // A training program does not SIGKILL itself: somebody outside did, so another attempt may well
+    // succeed.
     if (cause.signal == SIGKILL) cause.retry = Retry::kAnywhere;
   } else if (WEXITSTATUS(wait_status) != 0) {
     cause.kind = CauseKind::kExited;

@@ -28,6 +28,12 @@ class HostileTest : public ::testing::Test {
     change(job);
     return refusal(rig_.sign(job));
   }
+  std::string refusal_at_launch(const TestJob& job) {
+    rig_.prepare(job);
+    const LocalState state = rig_.wait(job.common.attempt, LocalPhase::kEnded);
+    EXPECT_EQ(state.record.cause.kind, CauseKind::kLaunchFailed);
+    return state.record.cause.evidence;
+  }
   NodeRig rig_;
 };
 
@@ -135,6 +141,54 @@ TEST_F(HostileTest, JobSeesOnlyItsOwnProcessesAndNoSecret) {
   EXPECT_EQ(out.find("shepherd"), std::string::npos);
   EXPECT_TRUE(mentions(out, "attempts': Permission denied"));
   EXPECT_TRUE(mentions(out, "scripts': Permission denied"));
+}
+
+TEST_F(HostileTest, DeviceFilterLetsOnlyGrantedDevicesOpen) {
+  if (!rig_.is_root()) GTEST_SKIP() << "needs root";
+  // /dev/full is on everybody's list; /dev/loop-control and /dev/fuse stand for GPUs.
+  TestJob job = rig_.script_job(
+      "#!/bin/bash\nfor d in null zero urandom full loop-control kmsg; do\n"
+      "  if (exec 3</dev/$d) 2>err; then echo $d yes; else echo $d $(sed 's/.*: //' err); "
+      "fi\ndone\n"
+      "echo $CUDA_VISIBLE_DEVICES\n");
+  job.common.uid = Uid{0};
+  job.common.gid = Gid{0};
+  job.common.groups = {0};
+  job.common.user = "root";
+  job.node.devices = {{"GPU-a", 3, 3, "/dev/loop-control"}};
+  job.node.device_filter = true;
+  rig_.kill_launcher(SIGTERM);
+  rig_.start({"--allow-root-jobs"});
+  ::chmod(rig_.work_path().c_str(), 0777);  // Root without capabilities is a user like others.
+  const LocalState ended = rig_.run(job);
+  EXPECT_EQ(ended.record.cause.kind, CauseKind::kCompleted) << ended.record.cause.evidence;
+  EXPECT_EQ(rig_.file("muster-1.out"),
+            "null yes\nzero yes\nurandom yes\nfull yes\nloop-control yes\n"
+            "kmsg Operation not permitted\n0\n");
+  job = rig_.script_job("exit 0\n");
+  job.node.devices = {{"GPU-b", 0, 0, "/dev/no-such-gpu"}};
+  job.node.device_filter = true;
+  EXPECT_TRUE(mentions(refusal_at_launch(job), "/dev/no-such-gpu is not a character device here"));
+}
+
+// faults.md S12: whatever fails on the way from root to the user, nothing runs.
+TEST_F(HostileTest, FailedCallsOnTheWayToTheUserRunNothing) {
+  if (!rig_.is_root()) GTEST_SKIP() << "needs root";
+  if (::system("strace -V >/dev/null 2>&1") != 0) GTEST_SKIP() << "needs strace";
+  for (const char* call : {"setgroups", "setresgid", "setresuid", "capset", "chdir"}) {
+    rig_.kill_launcher(SIGKILL);
+    rig_.run_under({"strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e",
+                    std::string("trace=") + call, "-e",
+                    std::string("inject=") + call + ":error=EPERM"});
+    rig_.start();
+    const TestJob job = rig_.script_job("#!/bin/sh\ntouch ran\n");
+    const LocalState ended = rig_.run(job, 30);
+    EXPECT_EQ(ended.record.cause.kind, CauseKind::kLaunchFailed) << call;
+    EXPECT_FALSE(ended.record.launched) << call;
+    EXPECT_TRUE(mentions(ended.record.cause.evidence, "Operation not permitted"))
+        << call << ": " << ended.record.cause.evidence;
+    EXPECT_NE(::access(rig_.work_path("ran").c_str(), F_OK), 0) << call;
+  }
 }
 
 TEST_F(HostileTest, GarbageEndsTheConnectionAndNothingElse) {

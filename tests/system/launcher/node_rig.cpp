@@ -109,12 +109,13 @@ void NodeRig::start(std::vector<std::string> options) {
                                  "1"};
   if (!is_root_) words.emplace_back("--single-user");
   words.insert(words.end(), options_.begin(), options_.end());
+  words.insert(words.begin(), wrapper_.begin(), wrapper_.end());
   launcher_ = ::fork();
   if (launcher_ == 0) {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
-    ::execv(argv[0], argv.data());
+    ::execvp(argv[0], argv.data());
     ::_exit(127);
   }
   reconnect();
@@ -329,7 +330,7 @@ std::string NodeRig::work_path(const std::string& name) const {
 std::string NodeRig::state_path(const std::string& name) const { return root_ + "/state/" + name; }
 
 pid_t NodeRig::shepherd_pid(const AttemptKey& key) const {
-  const std::string bytes = read_file(root_ + "/run/" + to_text(key) + ".shepherd");
+  const std::string bytes = read_file(root_ + "/run/running/" + to_text(key) + ".shepherd");
   const Result<ShepherdRecord> record = decode_file<ShepherdRecord>(bytes);
   return record.ok() ? record->pid : -1;
 }

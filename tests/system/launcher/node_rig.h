@@ -30,6 +30,9 @@ class NodeRig {
 
   bool is_root() const { return is_root_; }
   void start(std::vector<std::string> options = {});
+  // Words to put before the launcher's own from the next start() on: a tracer that makes calls
+  // fail.
+  void run_under(std::vector<std::string> words) { wrapper_ = std::move(words); }
   void kill_launcher(int signal);
   void reconnect();
 
@@ -70,6 +73,7 @@ class NodeRig {
   SigningKey key_;
   Uuid cluster_;
   std::vector<std::string> options_;
+  std::vector<std::string> wrapper_;
   pid_t launcher_ = -1;
   std::unique_ptr<LocalChannel> channel_;
   std::map<AttemptKey, LocalState> states_;

@@ -93,7 +93,8 @@ TEST_F(RestartTest, RecycledPidIsNotAdopted) {
   const pid_t shepherd = rig_.shepherd_pid(job.common.attempt);
   rig_.kill_launcher(SIGKILL);
   end_process(shepherd);
-  const std::string socket = rig_.state_path("../run/" + to_text(job.common.attempt) + ".socket");
+  const std::string socket =
+      rig_.state_path("../run/running/" + to_text(job.common.attempt) + ".socket");
   const pid_t impostor = ::fork();
   if (impostor == 0) {
     const Result<Fd> listening = listen_local(socket, 0600);
