@@ -51,6 +51,7 @@ void Clients::begin() {
 }
 
 void Clients::ask(Command command, std::function<void(const Reply&, Seq)> done) {
+  ++waiting_;
   attempt(std::make_shared<Asked>(Asked{std::move(command), std::move(done)}));
 }
 
@@ -60,11 +61,13 @@ void Clients::attempt(std::shared_ptr<Asked> asked) {
   const bool is_lost = !world_.healed && world_.rng.chance(world_.plan.reply_loss);
   const bool is_answer_lost = !world_.healed && world_.rng.chance(world_.plan.reply_loss);
   if (!is_lost) {
-    world_.controller->ask(asked->command, [asked, is_answer_lost](const Reply& reply, Seq seq) {
-      if (is_answer_lost || asked->over) return;
-      asked->over = true;
-      asked->done(reply, seq);
-    });
+    world_.controller->ask(asked->command,
+                           [this, asked, is_answer_lost](const Reply& reply, Seq seq) {
+                             if (is_answer_lost || asked->over) return;
+                             asked->over = true;
+                             --waiting_;
+                             asked->done(reply, seq);
+                           });
   }
   world_.agenda.after(kRetryAfter, [this, asked] { attempt(asked); });
 }

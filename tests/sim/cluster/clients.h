@@ -19,6 +19,7 @@ class Clients {
   void clear_away();  // Ends what is held, for ever.
   // A job over all nodes with all their GPUs.
   void submit_widest(std::function<void(JobId)> acknowledged);
+  std::size_t waiting() const { return waiting_; }  // Questions without an answer.
 
  private:
   struct Asked {
@@ -35,6 +36,7 @@ class Clients {
 
   World& world_;
   std::uint64_t requests_ = 0;
+  std::size_t waiting_ = 0;
   std::vector<JobId> known_;
 };
 

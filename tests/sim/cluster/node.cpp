@@ -165,9 +165,9 @@ void Node::launcher_go(const SimOrder& order) {
   const auto known = shepherds_.find(order.key);
   if (known == shepherds_.end() || order.epoch < epoch_) return;
   epoch_ = order.epoch;
-  if (known->second.state.phase == HeldPhase::kPrepared && world_.now() > order.expiry) {
-    return end(order.key, CauseKind::kLaunchFailed, 0, Retry::kElsewhere);
-  }
+  const bool is_late = world_.now() > order.expiry;
+  if (known->second.state.phase == HeldPhase::kPrepared && is_late)
+    return tell(known->second.state);
   if (misremembered_.erase(order.key) != 0) return start_tasks(order.key);
   if (known->second.state.phase == HeldPhase::kPrepared) return start_tasks(order.key);
   tell(known->second.state);

@@ -77,7 +77,8 @@ bool run_until(World& world, Instant until) {
 }
 
 bool is_drained(const World& world) {
-  return world.controller->is_up() && world.controller->engine().cluster().jobs_unfinished() == 0;
+  return world.clients->waiting() == 0 && world.controller->is_up() &&
+         world.controller->engine().cluster().jobs_unfinished() == 0;
 }
 
 // Why what is left does not end, in the engine's own words.
