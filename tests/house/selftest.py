@@ -288,9 +288,39 @@ def test_links():
             yield f"a library {'with' if builds else 'without'} its declaration", good, log[-2000:]
 
 
+def test_counts():
+    """tests/counts takes nothing for a pass or a skip that is a failure."""
+    cases = (
+        ('<testcase name="a" status="run"/>', "1 passed, 0 failed, 0 skipped"),
+        ('<testcase name="a" status="fail"/>', "0 passed, 1 failed, 0 skipped"),
+        (
+            '<testcase name="a" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>',
+            "0 passed, 0 failed, 1 skipped",
+        ),
+        (
+            '<testcase name="a" status="notrun"><skipped message="Unable to find it"/></testcase>',
+            "0 passed, 1 failed, 0 skipped",
+        ),
+    )
+    for case, expected in cases:
+        with Sandbox({"j.xml": f"<testsuite>{case}</testsuite>"}) as one:
+            command = [str(HERE.parent / "counts"), str(one.root / "j.xml"), str(one.root)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            good = done.stdout.endswith(expected + "\n")
+            good = good and (done.returncode == 0) == expected.startswith("1 passed")
+            yield f"counts says {expected}", good, done.stdout
+
+
 def main():
     failed = count = 0
-    for test in (test_sources, test_exemptions, test_archives, test_commands, test_links):
+    for test in (
+        test_sources,
+        test_exemptions,
+        test_archives,
+        test_commands,
+        test_links,
+        test_counts,
+    ):
         for name, good, found in test():
             count += 1
             if not good:
