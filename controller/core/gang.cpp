@@ -54,6 +54,14 @@ void kill_stray(Step& step, const AttemptKey& key, NodeId node) {
   step.send(SendKill{key, node, "the controller no longer wants this attempt", seconds(0)});
 }
 
+// What a worker says is kept for long: in bounds.
+ExitRecord clipped(ExitRecord record) {
+  for (std::string* text : {&record.cause.by, &record.cause.evidence, &record.cause.node}) {
+    if (text->size() > kEvidenceBytesMax) text->resize(kEvidenceBytesMax);
+  }
+  return record;
+}
+
 ExitRecord record_of(CauseKind kind, const Node* node, std::string evidence, Retry retry) {
   ExitRecord record;
   record.cause.kind = kind;
@@ -182,13 +190,16 @@ void report_member(Step& step, const Node& node, const AttemptReport& report) {
   if (report.phase == AttemptPhase::kEnded) {
     const NodeId id = node.id;
     end_member(step, report.key, node,
-               report.record ? *report.record
+               report.record ? clipped(*report.record)
                              : record_of(CauseKind::kShepherdFailed, &node,
                                          "ended without a record", Retry::kElsewhere));
     step.send(SendForget{report.key, id});
     return;
   }
-  if (report.phase == AttemptPhase::kPrepared) member.ports = report.ports;
+  if (report.phase == AttemptPhase::kPrepared) {
+    member.ports = report.ports;
+    if (member.ports.size() > kPortsReportedMax) member.ports.resize(kPortsReportedMax);
+  }
   launch_if_ready(step, *attempt, books);
   urge_member(step, report.key, node.id);
 }
@@ -268,16 +279,32 @@ void fail_unprepared(Step& step, const Attempt& attempt, const AttemptLiveness& 
   }
 }
 
+// The shepherd keeps the limit; this is for one that does not.
+void stop_overrun(Step& step, const Attempt& attempt) {
+  if (attempt.state != AttemptState::kRunning) return;
+  const Duration limit = step.cluster().find_job(attempt.key.job)->facts().time_limit();
+  if (step.now().at < attempt.launched_at + limit + kOverrunGrace) return;
+  Cause cause;
+  cause.kind = CauseKind::kTimedOut;
+  cause.by = "time limit";
+  cause.evidence = "ran over its limit of " + to_text(limit) + " and was not stopped by its node";
+  stop_attempt(step, attempt.key, std::move(cause), false);
+}
+
 }  // namespace
 
 void check_deadlines(Step& step) {
   std::vector<AttemptKey> late;
   for (const auto& [key, books] : step.liveness().attempts) late.push_back(key);
   for (const AttemptKey& key : late) {
+    if (step.is_full()) return;
     const auto found = step.liveness().attempts.find(key);
     const Attempt* attempt = step.cluster().find_attempt(key);
-    if (attempt == nullptr || found == step.liveness().attempts.end() || attempt->launched)
+    if (attempt == nullptr || found == step.liveness().attempts.end()) continue;
+    if (attempt->launched) {
+      stop_overrun(step, *attempt);
       continue;
+    }
     const AttemptLiveness& books = found->second;
     if (attempt->state == AttemptState::kPreparing) {
       if (step.now().at >= books.prepare_deadline) fail_unprepared(step, *attempt, books);

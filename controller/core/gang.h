@@ -8,6 +8,10 @@
 
 namespace muster {
 
+constexpr std::size_t kEvidenceBytesMax = 1024;
+constexpr std::size_t kPortsReportedMax = 65;
+constexpr Duration kOverrunGrace =
+    minutes(2);  // Over the time limit, before the controller steps in.
 constexpr Duration kTombstoneWait = seconds(10);  // For the answer of a member that never launched.
 
 // A worker said something of an attempt, which may be one that the cluster does not know.

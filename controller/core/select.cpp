@@ -28,8 +28,8 @@ Result<void> check_target(const Cluster& cluster, const Requester& who, const Ta
   const Job* job = cluster.find_job(target.job);
   if (job == nullptr) {
     if (const std::optional<CauseKind> end = cluster.forgotten_end(target.job)) {
-      return fail(ErrorCode::kConflict, "job " + id + " is over (" + std::string(name_of(*end)) +
-                                            "); see gpuacct " + id);
+      return fail(ErrorCode::kConflict,
+                  "job " + id + " is over (" + std::string(name_of(*end)) + "); see gpuacct " + id);
     }
     return fail(ErrorCode::kNotFound, "there is no job " + id);
   }
@@ -122,6 +122,10 @@ void for_each_target(Step& step, const Requester& who, const JobSelection& which
       by_id ? targets_by_id(which) : targets_by_filter(step.cluster(), who, which);
   Tally tally(step);
   for (const Target& target : targets) {
+    if (step.is_full()) {
+      step.note("that was too much for one step: repeat the command for the rest");
+      break;
+    }
     Result<void> result = check_target(step.cluster(), who, target, verb);
     if (result) {
       const Job& job = *step.cluster().find_job(target.job);

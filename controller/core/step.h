@@ -12,6 +12,10 @@
 
 namespace muster {
 
+// A record holds at most twice as many (controller/record). What is left over is named in a note,
+// or waits for the next tick.
+constexpr std::size_t kEventsPerStepMax = 50000;
+
 // What the engine remembers between steps.
 struct Brain {
   Cluster cluster;
@@ -42,6 +46,7 @@ class Step {
   void note(std::string line) { out_.reply.notes.push_back(std::move(line)); }
   void refuse(Error error) { out_.reply.error = std::move(error); }
   void want_pass() { out_.pass_wanted = true; }
+  bool is_full() const { return out_.record && out_.record->events.size() >= kEventsPerStepMax; }
 
  private:
   Brain& brain_;

@@ -70,8 +70,9 @@ void submit_jobs(Step& step, const SubmitJobs& command) {
   std::vector<JobSpec> specs;
   specs.reserve(command.jobs.size());
   for (std::size_t i = 0; i < command.jobs.size(); ++i) {
+    const JobSpec* before = specs.empty() ? nullptr : &specs.back();
     Result<JobSpec> spec =
-        admit(step.cluster(), step.brain().board.ledger, command.who, command.jobs[i].spec);
+        admit(step.cluster(), step.brain().board.ledger, command.who, command.jobs[i].spec, before);
     if (!spec) {
       return step.refuse(fail(spec.error().code, label(command, i) + spec.error().message));
     }

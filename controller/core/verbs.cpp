@@ -12,6 +12,7 @@ namespace muster {
 namespace {
 
 constexpr std::int32_t kSignalMax = 64;
+constexpr std::size_t kTopJobsMax = 20000;
 
 // Why nothing of the target is in the state a verb needs.
 Error not_in(const Job& job, const Target& target, std::string_view needed) {
@@ -83,7 +84,7 @@ Result<void> send_signal(Step& step, const CancelJobs& command, const Job& job,
 
 // Moves the job before all other waiting jobs of its owner that compete with it, which keep their
 // order: each takes the position of the next one, so nobody else's turn changes.
-void move_to_top(Step& step, const Job& job, const std::string& by) {
+Result<void> move_to_top(Step& step, const Job& job, const std::string& by) {
   std::vector<std::pair<std::int64_t, JobId>> own;
   for (const auto& [id, other] : step.cluster().jobs()) {
     const JobFacts& facts = other.facts();
@@ -93,6 +94,11 @@ void move_to_top(Step& step, const Job& job, const std::string& by) {
     const bool waits = other.count(ElementState::kPending) + other.count(ElementState::kHeld) != 0;
     if (competes && waits && position_of(other) <= position_of(job))
       own.emplace_back(position_of(other), id);
+  }
+  if (own.size() > kTopJobsMax) {
+    return fail(ErrorCode::kLimit,
+                "top: more than " + std::to_string(kTopJobsMax) +
+                    " of your jobs would have to give way; hold or lower them instead");
   }
   std::sort(own.begin(), own.end());
   MUSTER_ASSERT(!own.empty() && own.back().second == job.facts().id);
@@ -105,6 +111,7 @@ void move_to_top(Step& step, const Job& job, const std::string& by) {
     changes.push_back(std::move(change));
   }
   for (JobChanged& change : changes) step.emit(std::move(change));
+  return {};
 }
 
 Result<void> check_limit_change(const Job& job, const SetJobs& command, const QueueConfig& queue,
@@ -116,6 +123,16 @@ Result<void> check_limit_change(const Job& job, const SetJobs& command, const Qu
                                           to_text(now) + "); ask an operator");
   }
   return check_time(queue, limit);
+}
+
+// A job may stay in a queue that was closed, but not enter it.
+Result<const QueueConfig*> queue_for_change(const Cluster& cluster, const JobFacts& facts,
+                                            const SetJobs& command) {
+  if (command.queue) return queue_must_be_open(cluster, *command.queue);
+  const QueueConfig* queue = cluster.find_queue(facts.queue());
+  if (queue != nullptr) return queue;
+  return fail(ErrorCode::kConflict,
+              "queue " + facts.queue() + " no longer exists; set queue= as well");
 }
 
 Result<void> check_change(const Cluster& cluster, const Ledger& ledger, const Job& job,
@@ -136,8 +153,7 @@ Result<void> check_change(const Cluster& cluster, const Ledger& ledger, const Jo
     if (const Result<void> checked = check_job_name(*command.name); !checked) return checked;
   }
   if (!moves) return {};
-  const Result<const QueueConfig*> queue =
-      queue_must_be_open(cluster, command.queue.value_or(facts.queue()));
+  const Result<const QueueConfig*> queue = queue_for_change(cluster, facts, command);
   if (!queue) return queue.error();
   const std::string account = command.account.value_or(facts.account());
   if (const Result<void> checked = check_account(cluster, **queue, account, facts.user()); !checked)
@@ -205,9 +221,8 @@ void top_jobs(Step& step, const TopJobs& command) {
                     if (job.count(ElementState::kPending) + job.count(ElementState::kHeld) == 0) {
                       return Result<void>(not_in(job, target, "what waits can be put first"));
                     }
-                    move_to_top(step, job, name_of_requester(command.who));
                     step.want_pass();
-                    return Result<void>();
+                    return move_to_top(step, job, name_of_requester(command.who));
                   });
 }
 

@@ -307,7 +307,7 @@ Result<const QueueConfig*> queue_must_be_open(const Cluster& cluster, const std:
 }
 
 Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Requester& who,
-                      const JobSpec& asked) {
+                      const JobSpec& asked, const JobSpec* before) {
   JobSpec spec = asked;
   if (spec.queue.empty()) spec.queue = cluster.config().queue_default;
   if (spec.account.empty()) spec.account = default_account(cluster, who.user);
@@ -329,14 +329,17 @@ Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Reques
   }
   if (spec.ports > kPortsPerJobMax)
     return invalid("--ports: at most " + std::to_string(kPortsPerJobMax));
-  if (const Result<void> groups = check_groups(spec.groups); !groups) return groups.error();
+  const bool known =
+      before != nullptr && before->queue == spec.queue && before->groups == spec.groups;
+  if (!known) {
+    if (const Result<void> groups = check_groups(spec.groups); !groups) return groups.error();
+  }
   Result<ArraySpec> array = ordered_array(spec.array, cluster.config().limits.array_elements_max);
   if (!array) return array.error();
   spec.array = *std::move(array);
-  if (const Result<void> possible = check_possible(cluster, ledger, **queue, spec.groups);
-      !possible) {
-    return possible.error();
-  }
+  if (known) return spec;
+  const Result<void> possible = check_possible(cluster, ledger, **queue, spec.groups);
+  if (!possible) return possible.error();
   return spec;
 }
 

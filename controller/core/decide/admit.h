@@ -15,8 +15,10 @@ constexpr std::size_t kNamesPerGroupMax = 100000;
 constexpr std::uint64_t kTasksPerJobMax = 1000000;
 
 // The spec with queue, account, name and time limit filled in and the array in order.
+// `before` may be a spec that was admitted a moment ago: what it shares with this one is not looked
+// at again.
 Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Requester& who,
-                      const JobSpec& asked);
+                      const JobSpec& asked, const JobSpec* before = nullptr);
 
 // Refuses what no set of the queue's nodes could ever hold, even if all of them were idle and up.
 Result<void> check_possible(const Cluster& cluster, const Ledger& ledger, const QueueConfig& queue,

@@ -223,8 +223,7 @@ void explain_room(Explanation& why, const Question& asked) {
     return;
   }
   why.reason = reason_of(count, group.nodes_min);
-  if (why.reason != WaitReason::kNeverPossible)
-    fill_start(why, asked);
+  if (why.reason != WaitReason::kNeverPossible) fill_start(why, asked);
   why.sentence = sentence_of(why, terms.queue, asked.now);
 }
 

@@ -205,6 +205,29 @@ std::vector<Member> members_for(const Ledger& ledger, const GroupNeed& need,
   return members;
 }
 
+// The groups by how few nodes could ever serve them: the others choose among what is left.
+std::vector<std::uint32_t> scarcest_first(const Cluster& cluster, const Ledger& ledger,
+                                          const QueueConfig& queue,
+                                          const std::vector<Group>& groups) {
+  if (groups.size() == 1) return {0};
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> order;
+  for (const Group& group : groups) {
+    const GroupNeed need = need_of(cluster, queue, group);
+    std::uint32_t able = 0;
+    for (const NodeClass& node_class : ledger.classes()) {
+      const bool serves =
+          in_queue(need, node_class) && idle_failed(group, node_class) == Constraint::kFits;
+      able += serves ? node_class.nodes : 0;
+    }
+    if (!need.only.empty()) able = static_cast<std::uint32_t>(need.only.size());
+    order.emplace_back(able, static_cast<std::uint32_t>(order.size()));
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::uint32_t> indices;
+  for (const auto& [able, index] : order) indices.push_back(index);
+  return indices;
+}
+
 }  // namespace
 
 GroupNeed need_of(const Cluster& cluster, const QueueConfig& queue, const Group& group) {
@@ -278,7 +301,7 @@ std::optional<Place> find_place(const Cluster& cluster, const Ledger& ledger, co
   if (queue == nullptr) return std::nullopt;
   Place place;
   std::set<NodeId> taken;
-  for (std::uint32_t i = 0; i < terms.groups.size(); ++i) {
+  for (const std::uint32_t i : scarcest_first(cluster, ledger, *queue, terms.groups)) {
     const Group& group = terms.groups[i];
     const GroupNeed need = need_of(cluster, *queue, group);
     std::vector<Member> members = members_for(ledger, need, avoided, taken);
@@ -292,6 +315,8 @@ std::optional<Place> find_place(const Cluster& cluster, const Ledger& ledger, co
       place.members.push_back(std::move(member));
     }
   }
+  std::stable_sort(place.members.begin(), place.members.end(),
+                   [](const Member& a, const Member& b) { return a.group < b.group; });
   std::uint32_t rank = 0;
   for (Member& member : place.members) {
     member.rank_first = rank;
