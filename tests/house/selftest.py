@@ -294,7 +294,7 @@ def test_counts():
         ('<testcase name="a" status="run"/>', "1 passed, 0 failed, 0 skipped"),
         ('<testcase name="a" status="fail"/>', "0 passed, 1 failed, 0 skipped"),
         (
-            '<testcase name="a" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>',
+            '<testcase name="a" status="notrun"><skipped message="SKIP_77"/></testcase>',
             "0 passed, 0 failed, 1 skipped",
         ),
         (
