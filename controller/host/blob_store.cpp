@@ -15,6 +15,7 @@
 #include <iterator>
 #include <list>
 #include <mutex>
+#include <set>
 #include <system_error>
 #include <unordered_map>
 
@@ -146,6 +147,7 @@ struct BlobStore::Impl {
   std::shared_ptr<Pack> upcoming;
   std::uint32_t number_next = 1;
   std::vector<Stretch> pending;
+  std::set<std::uint32_t> retired;
   RecentBlobs recent;
 };
 
@@ -346,21 +348,25 @@ std::vector<std::uint32_t> BlobStore::packs() const {
     if (number != 0) found.push_back(number);
   }
   std::sort(found.begin(), found.end());
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  // The upcoming one holds nothing yet: the last named is the one being written.
+  if (impl_->upcoming != nullptr && !found.empty() && found.back() == impl_->upcoming->number) {
+    found.pop_back();
+  }
   return found;
 }
 
 void BlobStore::retire_pack(std::uint32_t pack) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
+  const std::shared_ptr<Pack>& current = impl_->current;
+  if (current == nullptr || pack >= current->number) return;
   impl_->recent.forget_pack(pack);
+  impl_->retired.insert(pack);
 }
 
 void BlobStore::remove_pack(std::uint32_t pack) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  const auto is_written = [pack](const std::shared_ptr<Pack>& used) {
-    return used != nullptr && used->number == pack;
-  };
-  if (is_written(impl_->current) || is_written(impl_->upcoming)) return;
-  impl_->recent.forget_pack(pack);
+  if (impl_->retired.erase(pack) == 0) return;
   ::unlink(impl_->path_of(pack).c_str());
 }
 

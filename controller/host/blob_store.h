@@ -47,11 +47,11 @@ class BlobStore {
 
   // Pack numbers on disk, ascending; the last one is being written.
   std::vector<std::uint32_t> packs() const;
-  // From here on put() answers with no reference into this pack, though it may hold the content. Any
-  // thread.
+  // From here on put() answers with no reference into this pack, though it may hold the content.
+  // Nothing happens to the pack being written. Any thread.
   void retire_pack(std::uint32_t pack);
-  // Deletes a pack that nothing refers to any more; no put() may be between its answer and its
-  // record. The pack being written stays. Any thread.
+  // Deletes a retired pack that nothing refers to any more; no put() from before its retirement may
+  // be without its record. Nothing happens to a pack that is not retired. Any thread.
   void remove_pack(std::uint32_t pack);
 
   // ---- for the disk thread ----

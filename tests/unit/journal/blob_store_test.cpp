@@ -125,11 +125,36 @@ TEST(BlobStore, PacksFollowEachOtherAndGo) {
   }
   const std::vector<std::uint32_t> packs = store->packs();
   ASSERT_GE(packs.size(), 5U);
+  EXPECT_EQ(packs.back(), refs.back().pack);
+  store->remove_pack(packs.front());  // Not retired: stays.
+  EXPECT_EQ(store->packs(), packs);
+  store->retire_pack(packs.front());
+  store->retire_pack(packs.back());  // Being written: stays.
   store->remove_pack(packs.front());
-  store->remove_pack(packs.back());  // Being written: stays.
+  store->remove_pack(packs.back());
   EXPECT_EQ(store->packs().size(), packs.size() - 1);
   EXPECT_EQ(store->read(refs.front()).error().code, ErrorCode::kNotFound);
   EXPECT_TRUE(store->read(refs.back()).ok());
+}
+
+TEST(BlobStore, RetiredContentIsStoredAgain) {
+  const Scratch scratch;
+  const auto store = open_store(scratch.path());
+  const BlobRef old = put(*store, "kept by content");
+  put(*store, std::string(16000, 'x'));
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(store->flush());
+    ASSERT_TRUE(store->make_room());
+    put(*store, std::to_string(i) + std::string(16000, 'y'));
+    ASSERT_EQ(put(*store, "kept by content"), old);  // Still among the recent ones.
+  }
+  store->retire_pack(old.pack);
+  const BlobRef anew = put(*store, "kept by content");
+  EXPECT_NE(anew.pack, old.pack);
+  ASSERT_TRUE(store->flush());
+  store->remove_pack(old.pack);
+  EXPECT_EQ(*store->read(anew), "kept by content");
+  EXPECT_FALSE(store->read(old).ok());
 }
 
 TEST(BlobStore, PutsFromManyThreadsWaitForRoom) {
