@@ -2,7 +2,6 @@
 // are submitted before, while and after it is away; then each must have run once and be accounted
 // for once.
 #include <grp.h>
-#include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -13,6 +12,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "base/message/accounting.h"
@@ -20,6 +20,7 @@
 #include "submit/cli/admin.h"
 #include "submit/cli/caller.h"
 #include "submit/cli/terminal.h"
+#include "submit/cli/user.h"
 
 extern char** environ;
 
@@ -63,11 +64,11 @@ std::uint32_t ms_since(Steady::time_point begin) {
 // The probes belong to an ordinary user: root owns no jobs. The saved uid lets kill() be root
 // again.
 Result<void> act_as(const std::string& name) {
-  const passwd* user = getpwnam(name.c_str());
-  if (user == nullptr) return fail(ErrorCode::kNotFound, "drill: no user is named '" + name + "'");
+  const std::optional<UserIds> user = find_user(name);
+  if (!user) return fail(ErrorCode::kNotFound, "drill: no user is named '" + name + "'");
   if (geteuid() != 0) return fail(ErrorCode::kConflict, "drill: --user needs root");
-  if (initgroups(name.c_str(), user->pw_gid) != 0 || setegid(user->pw_gid) != 0 ||
-      seteuid(user->pw_uid) != 0) {
+  if (initgroups(name.c_str(), user->gid) != 0 || setegid(user->gid) != 0 ||
+      seteuid(user->uid) != 0) {
     return fail(ErrorCode::kUnavailable,
                 std::string("drill: cannot act as ") + name + ": " + std::strerror(errno));
   }

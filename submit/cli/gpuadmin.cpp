@@ -53,9 +53,10 @@ constexpr Command kCommand{
         "gpuadmin drill controller|worker|db --pid N [--user USER] [-- COMMAND…]",
     .options = kOptions,
     .notes =
-        "NODES is a list such as n1 or n[1-16]. The journal, audit, config and db verbs work without a running "
-        "controller, on its\n"
-        "host: they run the muster-controller that is installed beside this command.\n"
+        "NODES is a list such as n1 or n[1-16]. The journal, audit, config and db verbs work "
+        "without a\n"
+        "running controller, on its host: they run the muster-controller installed beside this "
+        "command.\n"
         "\n"
         "  node add           let a node join: prints the command to type there, and its token\n"
         "  node drain         start nothing more on these nodes; what runs there goes on\n"
