@@ -7,7 +7,7 @@
 #include "base/message/worker.h"
 #include "base/order/local_protocol.h"
 #include "base/types/result.h"
-#include "worker/core/attempt.h"
+#include "worker/core/held_attempt.h"
 
 namespace muster {
 
