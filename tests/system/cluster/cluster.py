@@ -376,7 +376,7 @@ address = "127.0.0.1"
             **(env or {}),
         }
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "MUSTER_TEST_RUN"):
-            if name in os.environ:
+            if name in os.environ and name not in environment:
                 environment[name] = os.environ[name]
         result = subprocess.run(
             argv,
