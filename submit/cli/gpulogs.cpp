@@ -6,6 +6,7 @@
 #include "submit/cli/caller.h"
 #include "submit/cli/command.h"
 #include "submit/cli/job_list.h"
+#include "submit/cli/log_file.h"
 #include "submit/cli/log_reader.h"
 #include "submit/cli/terminal.h"
 
@@ -48,8 +49,10 @@ constexpr Command kCommand{
     .options = kOptions,
     .notes =
         "A JOB is 17, or 17_3 for an element of an array. Bytes are printed as the job wrote them. "
-        "With --json\n"
-        "the place of the file is printed instead.",
+        "With\n"
+        "--json the place of the file is printed instead. Of a job that has ended the file itself "
+        "is read,\n"
+        "so it must be seen from this host; nodes keep output while it runs only.",
     .examples =
         "gpulogs 17                    # all of it\n"
         "gpulogs -f 17                 # and go on until the job has ended\n"
@@ -83,6 +86,9 @@ int run(const Invocation& call) {
     return kExitOk;
   }
   auto done = read_log(call, caller, body, options.has("follow"));
+  if (!done && done.error().code == ErrorCode::kNotFound) {
+    done = print_log_file(call, caller, body, done.error());
+  }
   return done ? kExitOk : fail_command(call, done.error());
 }
 

@@ -25,8 +25,8 @@ constexpr std::string_view kNotes =
     "\n"
     "The command line beats the script. SCRIPT may be - for standard input. In file names %j is "
     "the job, %A the\n"
-    "array's job, %a the index, %x the name, %u the user, %N the node, %n its number, %t and %r "
-    "the rank.";
+    "array's job, %a the index, %x the name, %u the user, %N the node, %n its number, %t the "
+    "rank, %r the attempt.";
 constexpr std::string_view kExamples =
     "gpusubmit --gpus 1 --time 30m train.sh            # one GPU\n"
     "gpusubmit --nodes 2 --gpus-per-node 4 --launch tasks train.sh   # 8 ranks, MASTER_ADDR and "

@@ -1,7 +1,7 @@
 // Checks of paths and output patterns.
 #include "submit/script/pattern.h"
 
-#include <string>
+#include <algorithm>
 
 #include "base/types/job_spec.h"
 #include "base/types/text.h"
@@ -39,11 +39,47 @@ bool differs_by_node(std::string_view pattern) {
   for (std::size_t at = pattern.find('%'); at != std::string_view::npos;
        at = pattern.find('%', at + 2)) {
     if (at + 1 < pattern.size() &&
-        std::string_view("Nntr").find(pattern[at + 1]) != std::string_view::npos) {
+        std::string_view("Nnt").find(pattern[at + 1]) != std::string_view::npos) {
       return true;
     }
   }
   return false;
+}
+
+std::string expand_pattern(std::string_view pattern, const PatternFacts& facts) {
+  const auto value_of = [&facts](char letter) -> std::string {
+    switch (letter) {
+      case 'a':
+        return std::to_string(facts.element);
+      case 'x':
+        return facts.name;
+      case 'u':
+        return facts.user;
+      case 'N':
+        return facts.node;
+      case 'n':
+        return std::to_string(facts.node_number);
+      case 't':
+        return std::to_string(facts.rank);
+      case 'r':
+        return std::to_string(facts.attempt);
+      case '%':
+        return "%";
+      default:
+        return std::to_string(facts.job);
+    }
+  };
+  std::string path;
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    if (pattern[at] != '%' || at + 1 == pattern.size()) {
+      path += pattern[at];
+      continue;
+    }
+    std::string value = value_of(pattern[++at]);
+    std::replace(value.begin(), value.end(), '/', '_');
+    path += value;
+  }
+  return path;
 }
 
 }  // namespace muster

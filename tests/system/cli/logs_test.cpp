@@ -136,5 +136,32 @@ TEST(Logs, FailsWithoutFollowingWhenThereIsNone) {
   EXPECT_EQ(ran.err, "gpulogs: job 17 has not started\n");
 }
 
+TEST(Logs, ReadsTheFileOfAJobThatHasEnded) {
+  write_file(scratch() + "/demo-17-1.out", "from the file\n");
+  FakeGateway gateway([](const Request& request) {
+    if (request.verb == Verb::kLogOpen)
+      return bad(ErrorCode::kNotFound, "the node has forgotten it");
+    JobReply reply;
+    reply.row.job = JobId{17};
+    reply.row.state = JobState::kEnded;
+    reply.row.node_list = "n1";
+    reply.row.attempt = AttemptNo{1};
+    reply.spec.name = "demo";
+    reply.spec.groups.resize(1);
+    reply.launch.cwd = scratch();
+    reply.launch.output = "%x-%j-%r.out";
+    return good(reply);
+  });
+  const Finished ran = run_command(gateway, "gpulogs 17");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(ran.out, "from the file\n");
+  EXPECT_EQ(ran.err, "gpulogs: note: the job has ended; this was read from " + scratch() +
+                         "/demo-17-1.out on this host\n");
+  const Finished other = run_command(gateway, "gpulogs --rank 1 17");
+  EXPECT_EQ(other.status, 66);
+  EXPECT_EQ(other.err,
+            "gpulogs: the job has ended and its node keeps no output; there is no rank 1\n");
+}
+
 }  // namespace
 }  // namespace muster

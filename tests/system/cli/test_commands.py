@@ -131,6 +131,15 @@ class Commands(unittest.TestCase):
         self.assertEqual(result.stdout, "".join(f"line {i}\n" for i in range(1, 41)))
         self.assertEqual(result.stdout, self.c.read(f"count-{job}.out"))
 
+    def test_logs_of_what_has_ended(self):
+        job = self.c.submit("--launch", "tasks", "--tasks", "2", "--output", "ended-%j-%t.out", "--", "sh", "-c",
+                            "echo rank $RANK")
+        self.c.wait_end(job)
+        self.assertEqual(self.c.command("gpulogs", "--rank", "1", str(job)).stdout, "rank 1\n")
+        job = self.c.submit("--", "echo", "here")
+        self.c.wait_end(job)
+        self.assertEqual(self.c.command("gpulogs", str(job)).stdout, "here\n")
+
     def test_watch_shows_each_state(self):
         argv = [os.path.join(BIN, "gpuqueue"), "--watch", "--all", "--ended", "--json"]
         environment = {**os.environ, "MUSTER_GATEWAY": self.c.gateway_socket}
