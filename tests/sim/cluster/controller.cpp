@@ -14,6 +14,8 @@ namespace {
 
 constexpr Duration kTurnEvery = milliseconds(250);
 constexpr Duration kSilence = seconds(6);
+constexpr Duration kOrderLife =
+    seconds(10);  // Less than in life, so that late orders are not rare.
 
 const Requester& admin() {
   static const Requester who{Uid{0}, Gid{0}, "root", Role::kAdmin, "login1"};
@@ -206,7 +208,7 @@ Controller::Errand Controller::errand_of(const Effect& effect) const {
     to(prepare->node);
     const Attempt* attempt = cluster.find_attempt(prepare->key);
     if (attempt == nullptr) return errand;
-    SimOrder order{prepare->key, epoch, world_.now() + seconds(120), {}};
+    SimOrder order{prepare->key, epoch, world_.now() + kOrderLife, {}};
     for (const Grant& grant : attempt->find_member(prepare->node)->grants) {
       order.devices.push_back(cluster.find_device(grant.device)->uuid);
     }
@@ -214,7 +216,7 @@ Controller::Errand Controller::errand_of(const Effect& effect) const {
   } else if (const auto* go = std::get_if<SendGo>(&effect)) {
     to(go->node);
     errand.message.goes.push_back(
-        {SimOrder{go->key, epoch, world_.now() + seconds(120), {}}.text(), {}});
+        {SimOrder{go->key, epoch, world_.now() + kOrderLife, {}}.text(), {}});
   } else if (const auto* kill = std::get_if<SendKill>(&effect)) {
     to(kill->node);
     errand.message.kills.push_back({kill->key, kill->reason, kill->grace});

@@ -166,8 +166,9 @@ void Node::launcher_go(const SimOrder& order) {
   if (known == shepherds_.end() || order.epoch < epoch_) return;
   epoch_ = order.epoch;
   const bool is_late = world_.now() > order.expiry;
-  if (known->second.state.phase == HeldPhase::kPrepared && is_late)
-    return tell(known->second.state);
+  if (known->second.state.phase == HeldPhase::kPrepared && is_late) {
+    return end(order.key, CauseKind::kLaunchFailed, 0, Retry::kElsewhere);
+  }
   if (misremembered_.erase(order.key) != 0) return start_tasks(order.key);
   if (known->second.state.phase == HeldPhase::kPrepared) return start_tasks(order.key);
   tell(known->second.state);
