@@ -159,6 +159,11 @@ sleep 300
         )
         self.c.command("gpucancel", str(first))
         self.c.wait_state(second, "running", seconds=60)
+        wait_for(
+            lambda: [each["phase"] for each in self.c.job(second)["members"]] == ["running"] * 2,
+            20,
+            "both nodes to say that it runs",
+        )
         self.c.command("gpucancel", str(second))
         self.c.wait_end(second, seconds=60)
 
