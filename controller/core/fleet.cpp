@@ -66,17 +66,6 @@ void set_connected(Step& step, NodeId id, bool connected) {
   if (connected) step.want_pass();
 }
 
-// A go that waited out the silence on its way has expired and is refused there. A second one does
-// no harm.
-void renew_go(Step& step, const AttemptKey& key, NodeId id) {
-  const auto books = step.liveness().attempts.find(key);
-  if (books == step.liveness().attempts.end()) return;
-  const auto& members = step.cluster().find_attempt(key)->place->members;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (members[i].node == id) books->second.members[i].go_sent = false;
-  }
-}
-
 // A node that was only silent is itself again; a new session of it begins with a hello.
 void note_heard(Step& step, NodeId id) {
   NodeLiveness& live = step.liveness().nodes[id];
@@ -87,10 +76,7 @@ void note_heard(Step& step, NodeId id) {
   set_connected(step, id, true);
   back_from_silence(step, id);
   const std::set<AttemptKey> keys = step.cluster().attempts_on(id);
-  for (const AttemptKey& key : keys) {
-    renew_go(step, key, id);
-    urge_member(step, key, id);
-  }
+  for (const AttemptKey& key : keys) urge_member(step, key, id);
 }
 
 // All that was asked of the worker before may be lost: what is due is sent again.

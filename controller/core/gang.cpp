@@ -187,6 +187,7 @@ void report_member(Step& step, const Node& node, const AttemptReport& report) {
   MemberLiveness& member = books.members[position_of(*attempt, node.id)];
   member.heard = true;
   member.phase = report.phase;
+  step.brain().changes.jobs.insert(report.key.job);  // Readers see what its node says of it.
   if (report.phase == AttemptPhase::kEnded) {
     const NodeId id = node.id;
     end_member(step, report.key, node,
@@ -294,6 +295,7 @@ void stop_overrun(Step& step, const Attempt& attempt) {
 }  // namespace
 
 void check_deadlines(Step& step) {
+  if (step.liveness().braked) return;  // The silence is likely our own: nothing is given up.
   std::vector<AttemptKey> late;
   for (const auto& [key, books] : step.liveness().attempts) late.push_back(key);
   for (const AttemptKey& key : late) {

@@ -40,7 +40,7 @@ int strength(CauseKind kind) {
 }
 
 Duration backoff(std::uint32_t retries) {
-  const std::int64_t factor = 1LL << std::min<std::uint32_t>(retries, 16);
+  const std::int64_t factor = std::int64_t{1} << std::min<std::uint32_t>(retries, 16);
   return std::min(kBackoffMin * factor, kBackoffMax);
 }
 

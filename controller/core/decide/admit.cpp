@@ -127,21 +127,38 @@ struct Fleet {
   std::set<std::string> types;
 };
 
-void count_class(Fleet& fleet, const Group& group, const NodeClass& node_class, Constraint failed,
+// The most that nodes have is told of those that pass what is checked before.
+void count_nodes(Fleet& fleet, const Group& group, const NodeClass& node_class, Constraint failed,
                  std::uint32_t nodes) {
   fleet.nodes += nodes;
-  if (failed > Constraint::kMemoryTotal)
+  if (failed > Constraint::kMemoryTotal) {
     fleet.able += nodes;
-  else
+  } else {
     fleet.hardest = std::max(fleet.hardest, failed);
+  }
   std::uint32_t gpus = 0;
   for (const auto& [type, memory] : node_class.traits.gpus) {
     gpus += gpu_accepted(group, type, memory) ? 1U : 0U;
     fleet.types.insert(type);
   }
   fleet.gpus_max = std::max(fleet.gpus_max, gpus);
-  fleet.cpus_max = std::max(fleet.cpus_max, node_class.traits.cpus);
-  fleet.memory_max = std::max(fleet.memory_max, node_class.traits.memory_mib);
+  if (failed >= Constraint::kCpusTotal)
+    fleet.cpus_max = std::max(fleet.cpus_max, node_class.traits.cpus);
+  if (failed >= Constraint::kMemoryTotal && !node_class.memories.empty())
+    fleet.memory_max = std::max(fleet.memory_max, node_class.memories.rbegin()->first);
+}
+
+void count_class(Fleet& fleet, const Group& group, const NodeClass& node_class) {
+  const Constraint failed = idle_failed(group, node_class);
+  if (failed != Constraint::kFits) {
+    return count_nodes(fleet, group, node_class, failed, node_class.nodes);
+  }
+  std::uint32_t able = 0;
+  auto it = node_class.memories.lower_bound(group.memory_mib_per_node);
+  for (; it != node_class.memories.end(); ++it) able += it->second;
+  count_nodes(fleet, group, node_class, Constraint::kFits, able);
+  if (able == node_class.nodes) return;
+  count_nodes(fleet, group, node_class, Constraint::kMemoryTotal, node_class.nodes - able);
 }
 
 Fleet survey(const Ledger& ledger, const GroupNeed& need) {
@@ -149,9 +166,8 @@ Fleet survey(const Ledger& ledger, const GroupNeed& need) {
   const Group& group = *need.group;
   if (group.nodes_only.empty() && group.nodes_excluded.empty()) {
     for (const NodeClass& node_class : ledger.classes()) {
-      if (node_class.nodes == 0 || node_class.traits.cpus == 0 || !in_queue(need, node_class))
-        continue;
-      count_class(fleet, group, node_class, idle_failed(group, node_class), node_class.nodes);
+      const bool reported = node_class.nodes != 0 && node_class.traits.cpus != 0;
+      if (reported && in_queue(need, node_class)) count_class(fleet, group, node_class);
     }
     return fleet;
   }
@@ -159,7 +175,7 @@ Fleet survey(const Ledger& ledger, const GroupNeed& need) {
     if (!node.exists || node.cpus_total == 0) continue;
     const NodeClass& node_class = ledger.classes()[node.node_class];
     if (!in_queue(need, node_class)) continue;
-    count_class(fleet, group, node_class, first_failed(need, node, node_class, {}), 1);
+    count_nodes(fleet, group, node_class, first_failed(need, node, node_class, {}), 1);
   }
   return fleet;
 }

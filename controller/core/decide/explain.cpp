@@ -192,7 +192,8 @@ std::string sentence_of(const Explanation& why, const std::string& queue, Instan
   }
   if (why.frees_last) {
     text += "; the end of job " + std::to_string(why.frees_last->job.value) +
-            " lets it start, in " + to_text(*why.start_latest - now) + " at the latest";
+            " lets it start, in " + to_text(*why.start_latest - now) +
+            " at the latest, unless a job that fits earlier takes the room: none is held yet";
   }
   if (why.reason == WaitReason::kNeverPossible) text += "; cancel it, or ask for less";
   if (why.reason == WaitReason::kNodesUnavailable)

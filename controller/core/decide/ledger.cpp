@@ -42,7 +42,6 @@ ClassId Ledger::class_of(const Cluster& cluster, const Node& node) {
   }
   std::sort(traits.queues.begin(), traits.queues.end());
   traits.cpus = node.inventory.cpus;
-  traits.memory_mib = node.inventory.memory_mib;
   const auto [it, is_new] = class_ids_.try_emplace(traits, static_cast<ClassId>(classes_.size()));
   if (is_new) {
     NodeClass added;
@@ -63,10 +62,17 @@ void Ledger::unindex(const NodeFree& node) {
   classes_[node.node_class].by_gpus[node.gpus_whole].erase({node.cpus_free(), node.id});
 }
 
+void Ledger::leave_class(const NodeFree& node) {
+  NodeClass& node_class = classes_[node.node_class];
+  --node_class.nodes;
+  const auto memory = node_class.memories.find(node.memory_mib_total);
+  if (--memory->second == 0) node_class.memories.erase(memory);
+}
+
 void Ledger::refresh_node(const Cluster& cluster, NodeId id) {
   NodeFree& node = node_at(id);
   unindex(node);
-  if (node.exists) --classes_[node.node_class].nodes;
+  if (node.exists) leave_class(node);
   const bool connected = node.connected;
   node = NodeFree{};
   ++generation_;
@@ -87,6 +93,7 @@ void Ledger::refresh_node(const Cluster& cluster, NodeId id) {
     if (node.gpus.back().is_whole()) ++node.gpus_whole;
   }
   ++classes_[node.node_class].nodes;
+  ++classes_[node.node_class].memories[node.memory_mib_total];
   for (const AttemptKey& key : cluster.attempts_on(id)) {
     const Member* member = cluster.find_attempt(key)->find_member(id);
     count_use(node, *member, true);

@@ -56,13 +56,15 @@ struct NodeTraits {
   std::vector<std::string> features;                        // Sorted.
   std::vector<std::string> queues;  // Those with a list that names the node, sorted.
   std::uint32_t cpus = 0;
-  std::uint64_t memory_mib = 0;
   auto operator<=>(const NodeTraits&) const = default;
 };
 
 struct NodeClass {
   NodeTraits traits;
   std::uint32_t nodes = 0;  // Existing ones, usable or not.
+  // How many of them have so much memory: it differs a little from node to node, so it makes no
+  // class.
+  std::map<std::uint64_t, std::uint32_t> memories;
   // Usable nodes by the number of whole free GPUs, then by free CPUs, then by id.
   std::vector<std::set<std::pair<std::uint32_t, NodeId>>> by_gpus;
 };
@@ -88,6 +90,7 @@ class Ledger {
   NodeFree& node_at(NodeId id);
   void index(const NodeFree& node);
   void unindex(const NodeFree& node);
+  void leave_class(const NodeFree& node);
   void count_use(NodeFree& node, const Member& member, bool take);
   ClassId class_of(const Cluster& cluster, const Node& node);
 

@@ -269,10 +269,7 @@ Constraint idle_failed(const Group& group, const NodeClass& node_class) {
   const NodeTraits& traits = node_class.traits;
   if (!has_features(group, traits)) return Constraint::kFeatures;
   if (gpus_total_for(group, traits) < group.gpus_per_node) return Constraint::kGpusTotal;
-  if (traits.cpus < group.cpus_per_node) return Constraint::kCpusTotal;
-  const std::uint64_t memory =
-      memory_share(group, traits.cpus, traits.memory_mib, traits.gpus.size());
-  return traits.memory_mib < memory ? Constraint::kMemoryTotal : Constraint::kFits;
+  return traits.cpus < group.cpus_per_node ? Constraint::kCpusTotal : Constraint::kFits;
 }
 
 Constraint first_failed(const GroupNeed& need, const NodeFree& node, const NodeClass& node_class,
@@ -283,6 +280,7 @@ Constraint first_failed(const GroupNeed& need, const NodeFree& node, const NodeC
   if (!node.reported) return Constraint::kUp;
   const Constraint idle = idle_failed(group, node_class);
   if (idle != Constraint::kFits) return idle;
+  if (node.memory_mib_total < memory_needed(group, node)) return Constraint::kMemoryTotal;
   return failed_now(group, node, avoided);
 }
 

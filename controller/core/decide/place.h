@@ -46,7 +46,8 @@ enum class Constraint : std::uint8_t {
   kMemoryFree,
   kFits,
 };
-Constraint idle_failed(const Group& group, const NodeClass& node_class);  // Never kNamed.
+// What all nodes of the class fail; kFits, though some may have too little memory, when nothing.
+Constraint idle_failed(const Group& group, const NodeClass& node_class);
 Constraint first_failed(const GroupNeed& need, const NodeFree& node, const NodeClass& node_class,
                         const std::set<NodeId>& avoided);
 // The same for a node whose idle state is known to do: kUp and later.
