@@ -47,10 +47,10 @@ std::string read_boot_id() {
 }  // namespace
 
 struct Controller::Impl {
-  Impl(HostConfig from, std::string release_, std::string program_dir_)
+  Impl(HostConfig from, std::string our_release, std::string our_dir)
       : settings(std::move(from)),
-        release(std::move(release_)),
-        program_dir(std::move(program_dir_)) {}
+        release(std::move(our_release)),
+        program_dir(std::move(our_dir)) {}
 
   Settings settings;
   std::string release;
