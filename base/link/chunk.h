@@ -4,6 +4,8 @@
 //   whole: u8 0, bytes                       at most kLinkPartBytes
 //   chunk: u8 1, u32 id, u32 index, u32 size of the payload, bytes      little-endian; index counts
 //   from 0
+//   greeting: u8 2                          a client's first part: the server learns whose
+//   connection it is
 //
 // Chunks of one payload come in order and one payload at a time; whole payloads may come between.
 // The last chunk is the one that completes the size.
@@ -20,6 +22,7 @@
 namespace muster {
 
 constexpr std::size_t kChunkHeaderBytes = 13;
+constexpr std::string_view kGreeting = "\2";
 
 std::size_t parts_of(std::size_t payload_bytes);                       // At least 1.
 std::size_t part_bytes(std::size_t payload_bytes, std::size_t index);  // With its header.

@@ -1,4 +1,5 @@
 // The DEALER with a pinned server key.
+#include <sodium.h>
 #include <zmq.h>
 
 #include <algorithm>
@@ -43,6 +44,7 @@ struct ClientSocket::Impl {
   std::unique_ptr<link::Monitor> monitor;
   link::FdSet fds;
   bool connected = false;
+  bool greeting_due = false;
   std::uint64_t incarnation = 0;
   std::string problem;
   Assembler assembler;
@@ -60,12 +62,15 @@ struct ClientSocket::Impl {
   void note(const link::MonitorEvent& event);
   void refused(std::string why);
   void lost();
+  bool greet();
   void flush();
 };
 
 Result<void> ClientSocket::Impl::open_socket() {
   socket = zmq_socket(context, ZMQ_DEALER);
-  MUSTER_ASSERT(socket != nullptr);
+  if (socket == nullptr) {
+    return fail(ErrorCode::kLimit, "link: no further socket: " + link::zmq_problem());
+  }
   link::set_common_options(socket);
   link::set_option(socket, ZMQ_CURVE_SERVERKEY, options.server_key);
   link::set_option(socket, ZMQ_CURVE_PUBLICKEY, options.key.public_key);
@@ -105,6 +110,7 @@ void ClientSocket::Impl::close_socket() {
 
 void ClientSocket::Impl::lost() {
   connected = false;
+  greeting_due = false;
   assembler.reset();
   outbox.clear();
   outbox_bytes = 0;
@@ -117,7 +123,9 @@ void ClientSocket::Impl::refused(std::string why) {
   if (reopen_at_ms != 0) return;
   reopen_wait_ms =
       std::clamp(reopen_wait_ms * 2, options.reconnect_min_ms, options.reconnect_max_ms);
-  reopen_at_ms = link::clock_ms() + reopen_wait_ms;
+  // Half of it by chance: many that were refused at once do not come back at once.
+  reopen_at_ms =
+      link::clock_ms() + reopen_wait_ms / 2 + randombytes_uniform(reopen_wait_ms / 2 + 1);
 }
 
 void ClientSocket::Impl::note(const link::MonitorEvent& event) {
@@ -126,6 +134,7 @@ void ClientSocket::Impl::note(const link::MonitorEvent& event) {
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
       lost();
       connected = true;
+      greeting_due = true;
       ++incarnation;
       problem.clear();
       reopen_wait_ms = 0;
@@ -141,8 +150,11 @@ void ClientSocket::Impl::note(const link::MonitorEvent& event) {
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
       refused("our key is not on the server's list for that port");
       break;
-    case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+      // Perhaps it has too many to talk to at once, as after its restart: do not make it worse.
+      reopen_wait_ms = std::max(reopen_wait_ms, options.reconnect_min_ms * 2);
+      [[fallthrough]];
+    case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
       refused("the handshake failed: not that server's key, or not a Muster port");
       break;
     default:
@@ -156,12 +168,22 @@ void ClientSocket::Impl::note_events() {
   }
   const std::int64_t now_ms = link::clock_ms();
   if (!connected && reopen_at_ms == 0 && now_ms - event_ms > kSilentMs) reopen_at_ms = now_ms;
-  if (reopen_at_ms == 0 || now_ms < reopen_at_ms) return;
-  close_socket();
+  if (reopen_at_ms == 0) return;
+  close_socket();  // Or libzmq would go on by itself, ten times a second.
+  if (now_ms < reopen_at_ms) return;
   if (!open_socket()) reopen_at_ms = now_ms + options.reconnect_max_ms;
 }
 
+// True when the server has been told, now or before, that this connection is ours.
+bool ClientSocket::Impl::greet() {
+  if (!greeting_due) return true;
+  if (zmq_send(socket, kGreeting.data(), kGreeting.size(), ZMQ_DONTWAIT) < 0) return false;
+  greeting_due = false;
+  return true;
+}
+
 void ClientSocket::Impl::flush() {
+  if (!connected || !greet()) return;
   while (!outbox.empty()) {
     Outgoing& out = outbox.front();
     if (!send_part(socket, out, out.payload)) return;
@@ -227,7 +249,7 @@ Result<void> ClientSocket::send(std::string_view payload) {
   Outgoing out;
   out.id = my.id_next++;
   const std::size_t parts = parts_of(payload.size());
-  while (my.outbox.empty() && out.part_next < parts) {
+  while (my.greet() && my.outbox.empty() && out.part_next < parts) {
     if (!send_part(my.socket, out, payload)) break;
     ++out.part_next;
   }

@@ -8,6 +8,7 @@
 #include <zmq.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -124,8 +125,10 @@ void sync_folder_of(const std::string& path) {
 
 // False when somebody else was faster; then theirs counts.
 Result<bool> write_new(const std::string& path, const KeyPair& pair) {
-  const std::string draft = path + ".new." + std::to_string(getpid());
-  unlink(draft.c_str());
+  static std::atomic<std::uint32_t> count{0};
+  const std::string draft =
+      path + ".new." + std::to_string(getpid()) + "." + std::to_string(count.fetch_add(1));
+  unlink(draft.c_str());  // Of an earlier process of that number.
   Result<void> written;
   {
     const File file(open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,

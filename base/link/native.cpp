@@ -17,7 +17,7 @@ namespace muster {
 LinkContext::LinkContext(int io_threads) : native_(zmq_ctx_new()) {
   MUSTER_ASSERT(native_ != nullptr);
   zmq_ctx_set(native_, ZMQ_IO_THREADS, io_threads);
-  zmq_ctx_set(native_, ZMQ_MAX_SOCKETS, 4096);
+  zmq_ctx_set(native_, ZMQ_MAX_SOCKETS, 65000);  // Three for each client socket.
   zmq_ctx_set(native_, ZMQ_BLOCKY, 0);
 }
 

@@ -14,6 +14,10 @@ namespace {
 
 constexpr int kTickMs = 200;
 constexpr int kBusyTickMs = 5;
+// More sockets than this are asked in turn only when their descriptor says so, and all of them
+// every kAskAllMs.
+constexpr std::size_t kFewSockets = 64;
+constexpr int kAskAllMs = 50;
 
 }  // namespace
 
@@ -43,10 +47,37 @@ bool Poller::is_ready(int fd) const {
   return found != fds_.end() && found->second;
 }
 
+void Poller::gather() {
+  items_.clear();
+  for (const ServerSocket* server : servers_) items_.push_back({server->fd(), POLLIN, 0});
+  for (const ClientSocket* client : clients_) items_.push_back({client->fd(), POLLIN, 0});
+  for (const auto& [fd, ready] : fds_) items_.push_back({fd, POLLIN, 0});
+}
+
+int Poller::poll_all(int timeout_ms) {
+  const int n = poll(items_.data(), items_.size(), timeout_ms);
+  if (n > 0) return n;
+  for (pollfd& item : items_) item.revents = 0;
+  return n;
+}
+
 bool Poller::any_input() {
+  const std::size_t sockets = servers_.size() + clients_.size();
+  const std::int64_t now_ms = link::clock_ms();
+  const bool all = sockets <= kFewSockets || now_ms >= asked_all_ms_ + kAskAllMs;
+  if (all) asked_all_ms_ = now_ms;
   bool any = false;
-  for (ServerSocket* server : servers_) any = server->has_input() || any;
-  for (ClientSocket* client : clients_) any = client->has_input() || any;
+  std::size_t at = 0;
+  for (ServerSocket* server : servers_) {
+    const bool ask = all || items_[at].revents != 0;
+    any = (ask && server->has_input()) || any;
+    ++at;
+  }
+  for (ClientSocket* client : clients_) {
+    const bool ask = all || items_[at].revents != 0;
+    any = (ask && client->has_input()) || any;
+    ++at;
+  }
   return any;
 }
 
@@ -62,24 +93,23 @@ void Poller::tick_all() {
 
 void Poller::wait(int timeout_ms) {
   const std::int64_t begun = link::clock_ms();
-  std::vector<pollfd> items;
-  for (const ServerSocket* server : servers_) items.push_back({server->fd(), POLLIN, 0});
-  for (const ClientSocket* client : clients_) items.push_back({client->fd(), POLLIN, 0});
-  const std::size_t sockets = items.size();
-  for (const auto& [fd, ready] : fds_) items.push_back({fd, POLLIN, 0});
+  gather();
+  const std::size_t sockets = servers_.size() + clients_.size();
+  if (sockets > kFewSockets) poll_all(0);
   for (;;) {
     const bool input = any_input();
     const std::int64_t spent = link::clock_ms() - begun;
     std::int64_t wait_ms = any_wants_tick() ? kBusyTickMs : kTickMs;
+    if (sockets > kFewSockets) wait_ms = std::min<std::int64_t>(wait_ms, kAskAllMs);
     if (timeout_ms >= 0) wait_ms = std::clamp<std::int64_t>(timeout_ms - spent, 0, wait_ms);
-    const int n = poll(items.data(), items.size(), input ? 0 : static_cast<int>(wait_ms));
+    const int n = poll_all(input ? 0 : static_cast<int>(wait_ms));
     bool ready = input || n < 0;
     std::size_t at = sockets;
     for (auto& [fd, is_readable] : fds_) {
-      is_readable = n > 0 && items[at++].revents != 0;
+      is_readable = items_[at++].revents != 0;
       ready = ready || is_readable;
     }
-    if (n == 0) tick_all();
+    if (n == 0 && sockets <= kFewSockets) tick_all();
     if (ready || (timeout_ms >= 0 && link::clock_ms() - begun >= timeout_ms)) return;
   }
 }

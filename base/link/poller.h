@@ -1,12 +1,13 @@
 // Waiting on link sockets and plain descriptors together, and waking a thread that waits.
 #pragma once
 
+#include <poll.h>
+
+#include <cstdint>
 #include <map>
 #include <vector>
 
 #include "base/link/link.h"
-
-struct pollfd;
 
 namespace muster {
 
@@ -42,6 +43,8 @@ class Poller {
   bool is_ready(int fd) const;  // Of a watched descriptor, by the last wait().
 
  private:
+  void gather();
+  int poll_all(int timeout_ms);
   bool any_input();
   void tick_all();
   bool any_wants_tick() const;
@@ -49,6 +52,8 @@ class Poller {
   std::vector<ServerSocket*> servers_;
   std::vector<ClientSocket*> clients_;
   std::map<int, bool> fds_;
+  std::vector<pollfd> items_;  // Of the wait that goes on: servers, clients, descriptors.
+  std::int64_t asked_all_ms_ = 0;
 };
 
 }  // namespace muster

@@ -78,6 +78,21 @@ PartResult send_part(void* socket, const PeerId& peer, const Outgoing& out,
   return PartResult::kSent;
 }
 
+// The enrol port lets anybody say one short thing.
+void bound_strangers(link::ConnectionLimits& limits) {
+  limits.per_address_max = 256;
+  limits.handshakes_per_address_max = 128;
+  limits.pending_bytes_max = 2U << 20U;
+  limits.pending_bytes_total_max = 32U << 20U;
+}
+
+void bound_strangers(void* socket) {
+  const std::int64_t frame_bytes_max = kLinkPartBytes * 2;
+  MUSTER_ASSERT(zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &frame_bytes_max, sizeof frame_bytes_max) ==
+                0);
+  link::set_option(socket, ZMQ_RCVHWM, 16);
+}
+
 }  // namespace
 
 struct ServerSocket::Impl {
@@ -124,7 +139,10 @@ bool ServerSocket::Impl::is_admitted(std::string_view identity) const {
 // One frame pair, the rest of a longer message thrown away. False: nothing waits.
 bool ServerSocket::Impl::read_frame(Frame& frame) {
   Message id;
-  if (zmq_msg_recv(id.native(), socket, ZMQ_DONTWAIT) < 0) return false;
+  if (zmq_msg_recv(id.native(), socket, ZMQ_DONTWAIT) < 0) {
+    connections.note_drained();
+    return false;
+  }
   frame.peer = id.bytes();
   frame.more = zmq_msg_more(id.native()) != 0;
   if (!frame.more) return true;  // No payload at all: cannot come from a DEALER of ours.
@@ -156,6 +174,7 @@ std::optional<Inbound> ServerSocket::Impl::take(Frame& frame) {
     connections.cut(frame.fd, "its key was withdrawn");
     return std::nullopt;
   }
+  if (frame.bytes == kGreeting && !frame.more) return std::nullopt;
   auto whole = frame.more ? Result<std::optional<std::string>>(
                                 fail(ErrorCode::kInvalid, "link: a message of several frames"))
                           : assemble(frame);
@@ -173,6 +192,9 @@ Result<std::optional<std::string>> ServerSocket::Impl::assemble(const Frame& fra
   const auto known = peers.find(frame.peer);
   const bool is_whole = !frame.bytes.empty() && frame.bytes[0] == 0;
   if (is_whole) return std::optional<std::string>(frame.bytes.substr(1));
+  if (domain == LinkRole::kEnrol) {
+    return fail(ErrorCode::kInvalid, "link: more than one part from a stranger");
+  }
   if (unfinished_bytes > kUnfinishedBytesMax && known == peers.end()) {
     return fail(ErrorCode::kLimit, "link: too many unfinished payloads");
   }
@@ -269,6 +291,7 @@ Result<std::unique_ptr<ServerSocket>> ServerSocket::open(Authenticator& authenti
   link::ConnectionLimits limits;
   limits.per_address_max = options.connections_per_address_max;
   limits.pending_bytes_max = options.pending_bytes_max;
+  if (options.domain == LinkRole::kEnrol) bound_strangers(limits);
   auto impl = std::make_unique<Impl>(limits, options.log);
   void* const context = authenticator.impl_->context;
   impl->access = authenticator.impl_->access;
@@ -277,6 +300,7 @@ Result<std::unique_ptr<ServerSocket>> ServerSocket::open(Authenticator& authenti
   impl->socket = zmq_socket(context, ZMQ_ROUTER);
   MUSTER_ASSERT(impl->socket != nullptr);
   link::set_common_options(impl->socket);
+  if (options.domain == LinkRole::kEnrol) bound_strangers(impl->socket);
   link::set_option(impl->socket, ZMQ_CURVE_SERVER, 1);
   link::set_option(impl->socket, ZMQ_CURVE_SECRETKEY, options.key.secret_key);
   link::set_option(impl->socket, ZMQ_ZAP_DOMAIN, name_of(options.domain));

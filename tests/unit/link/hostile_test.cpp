@@ -224,6 +224,59 @@ TEST_F(LinkTest, AnEndlessMultipartMessageIsCut) {
   EXPECT_TRUE(turn(*server, good.get(), [&] { return inbox_.size() == 1; }));
 }
 
+// The enrol port takes any key: what a stranger can make it hold is far less.
+TEST_F(LinkTest, AStrangerAtTheEnrolPortIsCutSoon) {
+  const auto server = serve(LinkRole::kEnrol);
+  const std::size_t before = resident_kib();
+  const pid_t attacker =
+      start_attacker(server->endpoint(), make_key_pair(), server_key_.public_key);
+  EXPECT_TRUE(turn(
+      *server, nullptr, [&] { return server->counts().cut > 0; }, 20000));
+  kill(attacker, SIGKILL);
+  waitpid(attacker, nullptr, 0);
+  EXPECT_LT(resident_kib() - before, 64U << 10U);
+  const KeyPair key = make_key_pair();
+  const auto client = connect(*server, key);
+  ASSERT_TRUE(turn(*server, client.get(), [&] { return client->connected(); }));
+  ASSERT_TRUE(client->send(std::string(100000, 'x')).ok());
+  ASSERT_TRUE(turn(*server, client.get(), [&] { return server->counts().malformed > 0; }));
+  EXPECT_TRUE(inbox_.empty());
+}
+
+TEST_F(LinkTest, AConnectionThatSaysNothingIsCutAndOursGreet) {
+  const KeyPair key = make_key_pair();
+  access_.add(key.public_key, {"node:n1", LinkRole::kWorker});
+  const auto server = serve(LinkRole::kWorker);
+  const auto ours = connect(*server, key);
+  ASSERT_TRUE(turn(*server, ours.get(), [&] { return ours->connected(); }));
+  Raw silent;
+  silent.curve(key, server_key_.public_key);
+  silent.connect(server->endpoint());
+  ASSERT_TRUE(turn(*server, ours.get(), [&] { return server->counts().connections == 2; }));
+  EXPECT_TRUE(turn(
+      *server, ours.get(), [&] { return server->counts().cut == 1; }, 15000));
+  EXPECT_TRUE(ours->connected());
+  EXPECT_EQ(ours->incarnation(), 1U);
+  EXPECT_TRUE(inbox_.empty());
+}
+
+TEST_F(LinkTest, OneKeyHoldsFewConnections) {
+  const KeyPair key = make_key_pair();
+  access_.add(key.public_key, {"node:n1", LinkRole::kWorker});
+  const auto server = serve(LinkRole::kWorker);
+  std::vector<std::unique_ptr<Raw>> many;
+  for (int i = 0; i < 20; ++i) {
+    many.push_back(std::make_unique<Raw>());
+    many.back()->curve(key, server_key_.public_key);
+    many.back()->number(ZMQ_RECONNECT_IVL, -1);
+    many.back()->connect(server->endpoint());
+    many.back()->send(std::string("\0x", 2), 0);
+  }
+  EXPECT_TRUE(turn(*server, nullptr,
+                   [&] { return inbox_.size() == 20 && server->counts().connections == 8; }));
+  EXPECT_EQ(server->counts().cut, 12U);
+}
+
 TEST_F(LinkTest, FramesThatOurClientsNeverSendEndTheConnection) {
   const KeyPair key = make_key_pair();
   access_.add(key.public_key, {"node:evil", LinkRole::kWorker});
