@@ -111,7 +111,7 @@ Result<GoOrder> Gatekeeper::admit(const LocalGo& go, Epoch epoch, std::int64_t n
   if (order->attempt != go.key) return refused("go is for another attempt");
   if (order->epoch < epoch) return refused("the epoch of its go is over");
   const Result<void> in_time = check_order_time(now_s, order->expiry_s, now_s);
-  if (!in_time.ok()) return in_time.error();
+  if (!in_time.ok()) return fail(ErrorCode::kUnavailable, in_time.error().message);
   return order;
 }
 

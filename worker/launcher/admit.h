@@ -27,6 +27,7 @@ class Gatekeeper {
   // The text of an error is for people and begins with what was wrong. epoch is the highest seen so
   // far.
   Result<Admitted> admit(const LocalPrepare& prepare, Epoch epoch, std::int64_t now_s);
+  // kUnavailable when nothing is wrong with it but the time.
   Result<GoOrder> admit(const LocalGo& go, Epoch epoch, std::int64_t now_s) const;
   const Uuid& cluster() const { return keys_.cluster; }
 

@@ -193,6 +193,7 @@ void Shepherd::obey(Peer& peer, ReceivedFrame& received) {
     Cause cause;
     cause.kind = kill->kind;
     cause.by = kill->by;
+    if (cause.kind == CauseKind::kLaunchFailed) cause.retry = Retry::kElsewhere;
     stop(std::move(cause),
          kill->grace_ms >= 0 ? kill->grace_ms : launch_.common.kill_wait_s * 1000);
   } else if (const auto wanted = decode_local<LocalSignal>(frame); wanted.ok()) {

@@ -199,6 +199,22 @@ TEST_F(RealNode, AForgedOrderIsRefusedWithAReason) {
   EXPECT_EQ(report_of(job, ReportPhase::kEnded)->record->cause.kind, CauseKind::kLaunchFailed);
 }
 
+TEST_F(RealNode, AGoThatComesTooLateEndsTheAttempt) {
+  const TestJob job = node.script_job("#!/bin/sh\nexit 0\n");
+  prepare(job);
+  ASSERT_TRUE(reaches(job, ReportPhase::kPrepared));
+  GoOrder late = *decode_go_order(node.sign_go(job, {}).go);
+  late.expiry_s = 1000;
+  const std::string bytes = *encode_order(late);
+  ControllerMessage message;
+  message.goes.push_back({bytes, bytes_of(node.key().sign(OrderKind::kGo, bytes))});
+  controller.send(message);
+  ASSERT_TRUE(reaches(job, ReportPhase::kEnded));
+  const Cause& cause = report_of(job, ReportPhase::kEnded)->record->cause;
+  EXPECT_EQ(cause.kind, CauseKind::kLaunchFailed);
+  EXPECT_EQ(cause.retry, Retry::kElsewhere);
+}
+
 TEST_F(RealNode, AStoppedWorkerEndsCleanlyAndTheJobGoesOn) {
   const TestJob job = node.script_job("#!/bin/sh\nsleep 2\nexit 0\n");
   run(job);
