@@ -104,8 +104,12 @@ int show_list(const Invocation& call, JobsBody body) {
     if (!reply) return fail_command(call, reply.error());
     const bool is_last = reply->rows.size() < kPageRows;
     if (!is_last) body.after = reply->rows.back().job;
-    all.rows.insert(all.rows.end(), std::make_move_iterator(reply->rows.begin()),
-                    std::make_move_iterator(reply->rows.end()));
+    if (all.rows.empty()) {
+      all = *std::move(reply);
+    } else {
+      all.rows.insert(all.rows.end(), std::make_move_iterator(reply->rows.begin()),
+                      std::make_move_iterator(reply->rows.end()));
+    }
     if (is_last) break;
   }
   if (call.json) {

@@ -186,10 +186,10 @@ std::string jobs_table(std::span<const JobRow> rows, const Terminal& terminal, W
                {"GPUS", Align::kRight, 0, 1},
                {"WHERE/WHY", Align::kLeft, 16}});
   for (const JobRow& row : rows) {
-    table.add({job_text(row), row.name, row.user, row.queue,
-               Cell(std::string(name_of(row.state)), colour_of(row)), run_time_text(row, now),
-               limit_text(row.time_limit), std::to_string(row.nodes), std::to_string(row.gpus),
-               where_text(row)});
+    table.add_row(job_text(row), row.name, row.user, row.queue,
+                  Cell(std::string(name_of(row.state)), colour_of(row)), run_time_text(row, now),
+                  limit_text(row.time_limit), std::to_string(row.nodes), std::to_string(row.gpus),
+                  where_text(row));
   }
   return table.render(terminal);
 }

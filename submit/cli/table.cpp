@@ -104,26 +104,39 @@ std::vector<std::size_t> Table::fit(std::size_t width) const {
 std::string Table::render(const Terminal& terminal) const {
   const std::vector<std::size_t> widths = fit(terminal.width);
   std::string out;
-  const auto draw = [&](const auto& text_of, const auto& colour_of) {
-    std::string pending;  // Spaces that only a further column makes necessary.
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (widths[i] == 0) continue;
-      const std::string text = cut_to_width(text_of(i), widths[i]);
-      const std::size_t used = display_width(text);
-      const std::string padding(widths[i] > used ? widths[i] - used : 0, ' ');
-      if (columns_[i].align == Align::kRight) pending += padding;
-      if (!text.empty()) {
-        out += pending + in_colour(text, colour_of(i), terminal);
-        pending.clear();
-      }
-      pending += (columns_[i].align == Align::kLeft ? padding : "") + std::string(kGap, ' ');
+  out.reserve((rows_.size() + 1) * (sum_of(widths) + 1));
+  std::size_t spaces = 0;  // That only a further text makes necessary.
+  const auto draw = [&](std::size_t i, std::string_view whole, Colour colour) {
+    if (widths[i] == 0) return;
+    std::size_t used = display_width(whole);
+    std::string cut;
+    if (used > widths[i]) {
+      cut = cut_to_width(whole, widths[i]);
+      used = display_width(cut);
+      whole = cut;
     }
-    out += '\n';
+    const std::size_t padding = widths[i] - used;
+    if (columns_[i].align == Align::kRight) spaces += padding;
+    if (!whole.empty()) {
+      out.append(spaces, ' ');
+      spaces = 0;
+      if (terminal.colour && colour != Colour::kNone) {
+        out += in_colour(whole, colour, terminal);
+      } else {
+        out += whole;
+      }
+    }
+    spaces += kGap + (columns_[i].align == Align::kLeft ? padding : 0);
   };
-  draw([&](std::size_t i) { return columns_[i].title; },
-       [](std::size_t) { return Colour::kFaint; });
+  const auto end_line = [&] {
+    out += '\n';
+    spaces = 0;
+  };
+  for (std::size_t i = 0; i < columns_.size(); ++i) draw(i, columns_[i].title, Colour::kFaint);
+  end_line();
   for (const std::vector<Cell>& row : rows_) {
-    draw([&](std::size_t i) { return row[i].text; }, [&](std::size_t i) { return row[i].colour; });
+    for (std::size_t i = 0; i < columns_.size(); ++i) draw(i, row[i].text, row[i].colour);
+    end_line();
   }
   return out;
 }

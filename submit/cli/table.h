@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "submit/cli/terminal.h"
@@ -35,6 +36,14 @@ class Table {
 
   // As many cells as columns. Text of others is made harmless here.
   void add(std::vector<Cell> cells);
+  // The same without copies, for long lists.
+  template <class... Contents>
+  void add_row(Contents&&... contents) {
+    std::vector<Cell> cells;
+    cells.reserve(sizeof...(contents));
+    (cells.emplace_back(std::forward<Contents>(contents)), ...);
+    add(std::move(cells));
+  }
   bool empty() const { return rows_.empty(); }
 
   // Title line, then the rows, each with a newline and without spaces at its end.

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -61,6 +62,8 @@ Terminal describe_stdout() {
 }
 
 std::size_t display_width(std::string_view text) {
+  const bool is_ascii = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0; });
+  if (is_ascii) return text.size();  // Nearly always, and long lists have many cells.
   std::size_t width = 0;
   for (std::size_t at = 0; at < text.size();) {
     const auto lead = static_cast<unsigned char>(text[at]);
