@@ -278,10 +278,30 @@ void Launcher::go(Worker& worker, const LocalFrame& frame, const LocalGo& messag
     state.warnings.push_back(order.error().message);
     say(message.key, order.error().message);
     send(worker, state);
+    if (order.error().code == ErrorCode::kUnavailable) {
+      end_unstarted(found->second, order.error().message);
+    }
     return;
   }
   if (store_.epoch() < order->epoch && !store_.raise_epoch(order->epoch).ok()) return;
   pass_on(message.key, frame);
+}
+
+// No other go will come: without an end it would hold its devices for ever.
+void Launcher::end_unstarted(Attempt& attempt, const std::string& why) {
+  if (attempt.state.phase > LocalPhase::kPrepared) return;
+  LocalKill late;
+  late.key = attempt.state.key;
+  late.kind = CauseKind::kLaunchFailed;
+  late.by = why;
+  late.grace_ms = 0;
+  const Result<std::string> frame = encode_local(late);
+  if (!frame.ok()) return;
+  if (attempt.link == Link::kShepherd) {
+    (void)attempt.channel->send(*frame).ok();
+  } else if (attempt.link == Link::kNone) {
+    attempt.waiting.push_back(*frame);
+  }
 }
 
 // A kill of what we do not know must outlast us: the order may still be on its way.

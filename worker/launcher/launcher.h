@@ -74,6 +74,7 @@ class Launcher {
   Result<void> start_orders();
   void start(Order& order);
   void go(Worker& worker, const LocalFrame& frame, const LocalGo& message);
+  void end_unstarted(Attempt& attempt, const std::string& why);
   void kill(const LocalFrame& frame, const LocalKill& message);
   void pass_on(const AttemptKey& key, const LocalFrame& frame);
   void forget(const AttemptKey& key);
