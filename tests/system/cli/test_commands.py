@@ -132,8 +132,8 @@ class Commands(unittest.TestCase):
         self.assertEqual(result.stdout, self.c.read(f"count-{job}.out"))
 
     def test_logs_of_what_has_ended(self):
-        job = self.c.submit("--launch", "tasks", "--tasks", "2", "--output", "ended-%j-%t.out", "--", "sh", "-c",
-                            "echo rank $RANK")
+        job = self.c.submit("--launch", "tasks", "--tasks", "2", "--output", "ended-%j-%t.out",
+                            "--", "sh", "-c", "echo rank $RANK")
         self.c.wait_end(job)
         self.assertEqual(self.c.command("gpulogs", "--rank", "1", str(job)).stdout, "rank 1\n")
         job = self.c.submit("--", "echo", "here")
