@@ -84,13 +84,15 @@ Result<void> ClientSocket::Impl::open_socket() {
       ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CONNECT_RETRIED |
           ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
           ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
-  if (zmq_connect(socket, options.endpoint.c_str()) != 0) {
+  const bool is_watched = monitor->is_open();
+  if (!is_watched || zmq_connect(socket, options.endpoint.c_str()) != 0) {
     const std::string why = link::zmq_problem();
     monitor.reset();
     zmq_close(socket);
     socket = nullptr;
-    return fail(ErrorCode::kInvalid, "link: cannot connect to \"" +
-                                         escape_for_terminal(options.endpoint) + "\": " + why);
+    return fail(
+        is_watched ? ErrorCode::kInvalid : ErrorCode::kLimit,
+        "link: cannot connect to \"" + escape_for_terminal(options.endpoint) + "\": " + why);
   }
   event_ms = link::clock_ms();
   reopen_at_ms = 0;

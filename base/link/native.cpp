@@ -68,9 +68,9 @@ std::optional<SplitUserId> split_user_id(std::string_view joined) {
 Monitor::Monitor(void* context, void* socket, int events) : socket_(socket) {
   static std::atomic<std::uint64_t> count{0};
   const std::string endpoint = "inproc://monitor-" + std::to_string(count.fetch_add(1));
-  MUSTER_ASSERT(zmq_socket_monitor(socket, endpoint.c_str(), events) == 0);
+  if (zmq_socket_monitor(socket, endpoint.c_str(), events) != 0) return;
   pair_ = zmq_socket(context, ZMQ_PAIR);
-  MUSTER_ASSERT(pair_ != nullptr);
+  if (pair_ == nullptr) return;
   set_option(pair_, ZMQ_RCVHWM, 0);
   set_option(pair_, ZMQ_LINGER, 0);
   MUSTER_ASSERT(zmq_connect(pair_, endpoint.c_str()) == 0);
@@ -78,10 +78,11 @@ Monitor::Monitor(void* context, void* socket, int events) : socket_(socket) {
 
 Monitor::~Monitor() {
   zmq_socket_monitor(socket_, nullptr, 0);
-  zmq_close(pair_);
+  if (pair_ != nullptr) zmq_close(pair_);
 }
 
 std::optional<MonitorEvent> Monitor::next() {
+  if (pair_ == nullptr) return std::nullopt;
   std::array<char, 6> head{};
   const int size = zmq_recv(pair_, head.data(), head.size(), ZMQ_DONTWAIT);
   if (size != 6) return std::nullopt;

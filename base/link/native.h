@@ -46,12 +46,13 @@ class Monitor {
   ~Monitor();  // Before the socket is closed.
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
+  bool is_open() const { return pair_ != nullptr; }  // False: the context has no further socket.
   std::optional<MonitorEvent> next();
   int fd() const;
 
  private:
   void* socket_;
-  void* pair_;
+  void* pair_ = nullptr;
 };
 
 int native_fd(void* socket);

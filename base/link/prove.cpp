@@ -55,7 +55,8 @@ Result<void> prove_unknown_key_refused(const std::string& endpoint,
     link::Monitor monitor(context.native(), socket,
                           ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
                               ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
-    if (zmq_connect(socket, reachable(endpoint).c_str()) == 0) end = handshake_end(monitor);
+    if (monitor.is_open() && zmq_connect(socket, reachable(endpoint).c_str()) == 0)
+      end = handshake_end(monitor);
   }
   zmq_close(socket);
   if (end == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return {};

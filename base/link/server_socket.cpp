@@ -314,6 +314,7 @@ Result<std::unique_ptr<ServerSocket>> ServerSocket::open(Authenticator& authenti
       context, impl->socket,
       ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
           ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
+  MUSTER_ASSERT(impl->monitor->is_open());
   if (zmq_bind(impl->socket, options.endpoint.c_str()) != 0) {
     return fail(ErrorCode::kUnavailable,
                 "link: cannot listen on " + options.endpoint + ": " + link::zmq_problem());
