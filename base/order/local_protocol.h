@@ -9,9 +9,9 @@
 //   worker → launcher     hello prepare go kill signal forget list log-open
 //   launcher → worker     hello state list-end log-opened
 // The launcher sends `state` whenever an attempt's state changes, and one for each attempt it
-// holds, then list-end, in answer to `list`. A prepare that is refused is answered with state ended
-// and cause launch-failed. The same frames (hello, go, kill, signal, log-open; state, log-opened)
-// pass between launcher and shepherd.
+// holds, then list-end, in answer to `list` (after a restart once every shepherd was found or given
+// up). A prepare that is refused is answered with state ended and cause launch-failed. The same
+// frames (hello, go, kill, signal, log-open; state, log-opened) pass between launcher and shepherd.
 #pragma once
 
 #include <cstdint>

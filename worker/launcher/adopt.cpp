@@ -36,6 +36,7 @@ void Launcher::recover() {
     attempt.directory = std::move(*directory);
     attempt.state.key = key;
     attempt.state.phase = LocalPhase::kRunning;
+    attempt.is_guess = true;
     attempt.expiry_s = wall_seconds() + kOrderLifeSeconds + kClockSkewSeconds;
     attempt.adopt_until_ms = wall_seconds() * 1000 + kAdoptMs;
     look_for_shepherd(key, attempt);
@@ -67,7 +68,7 @@ void Launcher::look_again(std::int64_t now_ms) {
 void Launcher::look_for_shepherd(const AttemptKey& key, Attempt& attempt) {
   const Result<ExitFile> exit = Store::read_exit(attempt.directory.number());
   if (exit.ok()) {
-    note_ended(attempt, *exit);
+    note_ended(key, attempt, *exit);
     return;
   }
   attempt.end.kind = CauseKind::kShepherdFailed;
@@ -130,8 +131,7 @@ void Launcher::reap(const AttemptKey& key, Attempt& attempt) {
   ShepherdSpec spec = spec_for(key, ShepherdMode::kReap);
   spec.reap_cause = attempt.end;
   spec.reap_cause.node = settings_.node;
-  spec.reap_launched =
-      attempt.state.phase == LocalPhase::kRunning || attempt.state.phase == LocalPhase::kStopping;
+  spec.reap_launched = attempt.was_running || attempt.end.kind == CauseKind::kNodeFailed;
   Result<Fd> socket = spawn_shepherd(settings_.shepherd_path, spec, directories_of(attempt), {});
   if (!socket.ok()) {
     say(key, socket.error().message);
@@ -140,6 +140,8 @@ void Launcher::reap(const AttemptKey& key, Attempt& attempt) {
   }
   attempt.channel = std::make_unique<LocalChannel>(std::move(*socket));
   attempt.link = Link::kReaper;
+  attempt.is_guess = false;
+  if (attempt.state.phase != LocalPhase::kEnded) attempt.state.phase = LocalPhase::kStopping;
 }
 
 void Launcher::read_shepherd(const AttemptKey& key, Attempt& attempt) {
@@ -162,6 +164,8 @@ void Launcher::note_state(Attempt& attempt, LocalState state) {
   if (attempt.state.phase == LocalPhase::kEnded) return;
   if (state.epoch.value == 0) state.epoch = attempt.state.epoch;
   attempt.state = std::move(state);
+  attempt.is_guess = false;
+  attempt.was_running = attempt.was_running || attempt.state.phase == LocalPhase::kRunning;
   if (attempt.state.phase == LocalPhase::kEnded) ports_.give_back(attempt.state.ports);
   push(attempt.state);
 }
@@ -179,7 +183,7 @@ void Launcher::note_gone(const AttemptKey& key, Attempt& attempt) {
   if (attempt.state.phase == LocalPhase::kEnded) return;
   const Result<ExitFile> exit = Store::read_exit(attempt.directory.number());
   if (exit.ok()) {
-    note_ended(attempt, *exit);
+    note_ended(key, attempt, *exit);
     return;
   }
   if (!was_reaper) {
@@ -191,14 +195,17 @@ void Launcher::note_gone(const AttemptKey& key, Attempt& attempt) {
   reap(key, attempt);
 }
 
-void Launcher::note_ended(Attempt& attempt, const ExitFile& file) {
+void Launcher::note_ended(const AttemptKey& key, Attempt& attempt, const ExitFile& file) {
   attempt.adopt_until_ms = 0;
+  attempt.is_guess = false;
   ports_.give_back(attempt.state.ports);
   attempt.state.phase = LocalPhase::kEnded;
   if (file.epoch.value != 0) attempt.state.epoch = file.epoch;
   attempt.state.record = file.record;
   attempt.expiry_s = std::max(attempt.expiry_s, file.order_expiry_s + kClockSkewSeconds);
   push(attempt.state);
+  // Its shepherd died between the record and the cleaning up.
+  if (attempt.link == Link::kNone && store_.is_uncleaned(key)) reap(key, attempt);
 }
 
 void Launcher::read_openers() {

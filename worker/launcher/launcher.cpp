@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "base/order/wire.h"
 #include "worker/launcher/spawn.h"
@@ -107,7 +108,9 @@ Result<void> Launcher::turn(int timeout_ms) {
   if (events.count(listen_.number()) != 0) accept_worker();
   if (is_looking) look_again(wall_seconds() * 1000);
   if (was_rebooted_) settle_reboot();
-  return start_orders();
+  const Result<void> started = start_orders();
+  answer_lists();
+  return started;
 }
 
 void Launcher::accept_worker() {
@@ -119,7 +122,7 @@ void Launcher::accept_worker() {
     return;
   }
   if (workers_.size() >= kWorkersMax) workers_.erase(workers_.begin());
-  workers_.push_back({std::make_unique<LocalChannel>(std::move(socket)), next_id_++, false});
+  workers_.push_back({std::make_unique<LocalChannel>(std::move(socket)), next_id_++, false, false});
 }
 
 void Launcher::read_worker(Worker& worker) {
@@ -174,7 +177,7 @@ Result<void> Launcher::obey(Worker& worker, const LocalFrame& frame) {
     case LocalType::kForget:
       return with(decode_local<LocalForget>(frame), [&](LocalForget& m) { forget(m.key); });
     case LocalType::kList:
-      return with(decode_local<LocalList>(frame), [&](LocalList&) { list(worker); });
+      return with(decode_local<LocalList>(frame), [&](LocalList&) { worker.wants_list = true; });
     case LocalType::kLogOpen:
       return with(decode_local<LocalLogOpen>(frame), [&](LocalLogOpen& m) { open_log(worker, m); });
     default:
@@ -186,7 +189,7 @@ void Launcher::prepare(Worker& worker, LocalPrepare message) {
   const AttemptKey key = message.key;
   const auto known = attempts_.find(key);
   if (known != attempts_.end()) {
-    send(worker, known->second.state);
+    if (!known->second.is_guess) send(worker, known->second.state);
     return;
   }
   Result<Order> order = admit(std::move(message));
@@ -350,11 +353,19 @@ void Launcher::forget(const AttemptKey& key) {
   attempts_.erase(found);
 }
 
-void Launcher::list(Worker& worker) {
+// Nothing is said of an attempt before its shepherd was found or given up: "running" could be
+// untrue.
+void Launcher::answer_lists() {
   for (const auto& entry : attempts_) {
-    if (worker.channel) send(worker, entry.second.state);
+    if (entry.second.is_guess) return;
   }
-  if (worker.channel) (void)worker.channel->send(*encode_local(LocalListEnd{})).ok();
+  for (Worker& worker : workers_) {
+    if (!worker.channel || !std::exchange(worker.wants_list, false)) continue;
+    for (const auto& entry : attempts_) {
+      if (worker.channel) send(worker, entry.second.state);
+    }
+    if (worker.channel) (void)worker.channel->send(*encode_local(LocalListEnd{})).ok();
+  }
 }
 
 void Launcher::open_log(Worker& worker, const LocalLogOpen& message) {

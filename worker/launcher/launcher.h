@@ -35,12 +35,15 @@ class Launcher {
     std::int64_t expiry_s = 0;         // Of its order.
     std::int64_t adopt_until_ms = 0;   // While we look for its shepherd after a restart.
     std::vector<std::string> waiting;  // Frames for the shepherd while it is looked for.
-    Cause end;                         // Why, when the reaper is to write it.
+    bool is_guess = false;             // After a restart, until its shepherd or its record spoke.
+    bool was_running = false;
+    Cause end;  // Why, when the reaper is to write it.
   };
   struct Worker {
     std::unique_ptr<LocalChannel> channel;
     std::uint64_t id = 0;
     bool greeted = false;
+    bool wants_list = false;
   };
   struct LogAsk {
     std::uint64_t worker = 0;
@@ -78,7 +81,7 @@ class Launcher {
   void kill(const LocalFrame& frame, const LocalKill& message);
   void pass_on(const AttemptKey& key, const LocalFrame& frame);
   void forget(const AttemptKey& key);
-  void list(Worker& worker);
+  void answer_lists();
   void open_log(Worker& worker, const LocalLogOpen& message);
   void start_opener(LogAsk& ask, const Attempt& attempt);
   void answer_log(std::uint64_t number, LocalLogOpened answer, Fd file);
@@ -87,7 +90,7 @@ class Launcher {
   void read_shepherd(const AttemptKey& key, Attempt& attempt);
   void note_state(Attempt& attempt, LocalState state);
   void note_gone(const AttemptKey& key, Attempt& attempt);
-  void note_ended(Attempt& attempt, const ExitFile& file);
+  void note_ended(const AttemptKey& key, Attempt& attempt, const ExitFile& file);
   void read_openers();
 
   void push(const LocalState& state);

@@ -175,6 +175,10 @@ Result<ExitFile> Store::read_exit(int attempt_directory) {
   return decode_file<ExitFile>(*bytes);
 }
 
+bool Store::is_uncleaned(const AttemptKey& key) const {
+  return ::faccessat(run_.number(), (to_text(key) + kSocketSuffix).c_str(), F_OK, 0) == 0;
+}
+
 bool Store::claim(const AttemptKey& key) const {
   const std::string name = to_text(key) + kShepherdSuffix;
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;

@@ -35,6 +35,8 @@ class Store {
   // kNotFound when the file is not there, kCorrupt when it is not what we write.
   Result<ShepherdRecord> read_shepherd(const AttemptKey& key) const;
   static Result<ExitFile> read_exit(int attempt_directory);
+  // Whether a shepherd or reaper of it may have left groups and files: its socket goes last.
+  bool is_uncleaned(const AttemptKey& key) const;
   // Takes the claim a shepherd would take; false when one has it.
   bool claim(const AttemptKey& key) const;
 

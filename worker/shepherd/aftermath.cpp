@@ -1,4 +1,5 @@
 // What is left to do for an attempt without a living shepherd: end it, or read its output again.
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -76,6 +77,23 @@ void kill_by_parentage(const AttemptKey& key) {
   }
 }
 
+bool is_there(int directory, const std::string& name) {
+  return ::faccessat(directory, name.c_str(), F_OK, 0) == 0;
+}
+
+// Its script and torchrun's error file.
+void remove_spooled(const AttemptKey& key) {
+  const std::string prefix = to_text(key) + "-";
+  DIR* names = ::fdopendir(::openat(kScriptsDirFd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (names == nullptr) return;
+  while (const dirent* entry = ::readdir(names)) {
+    if (std::string_view(entry->d_name).substr(0, prefix.size()) == prefix) {
+      ::unlinkat(kScriptsDirFd, entry->d_name, 0);
+    }
+  }
+  ::closedir(names);
+}
+
 }  // namespace
 
 Result<void> write_exit_file(int attempt_directory, const ExitFile& exit) {
@@ -102,7 +120,8 @@ void reap_attempt(const ShepherdSpec& spec) {
   ExitFile exit;
   exit.key = spec.key;
   exit.record.cause = spec.reap_cause;
-  exit.record.launched = spec.reap_launched;
+  exit.record.launched =
+      spec.reap_launched || is_there(kRunDirFd, to_text(spec.key) + kTasksSuffix);
   const CgroupCounters counters = cgroup.counters();
   exit.record.cpu_us = counters.cpu_us;
   exit.record.memory_peak_mib = counters.memory_peak_mib;
@@ -113,10 +132,12 @@ void reap_attempt(const ShepherdSpec& spec) {
   }
   if (!cgroup.exists()) kill_by_parentage(spec.key);
   cgroup.remove();
-  while (!write_exit_file(kAttemptDirFd, exit).ok()) {
+  remove_spooled(spec.key);
+  while (!is_there(kAttemptDirFd, kExitFile) && !write_exit_file(kAttemptDirFd, exit).ok()) {
     const timespec second{1, 0};
     ::nanosleep(&second, nullptr);
   }
+  ::unlinkat(kRunDirFd, (to_text(spec.key) + kSocketSuffix).c_str(), 0);
 }
 
 void open_ended_log(const ShepherdSpec& spec) {

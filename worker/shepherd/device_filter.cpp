@@ -137,7 +137,9 @@ Result<std::vector<DeviceRule>> device_rules(const std::vector<OrderDevice>& gra
   }
   for (const OrderDevice& device : granted) {
     if (device.path.empty()) continue;
-    if (!find_device(device.path, rule)) {
+    const bool is_in_dev =
+        device.path.compare(0, 5, "/dev/") == 0 && device.path.find("/..") == std::string::npos;
+    if (!is_in_dev || !find_device(device.path, rule)) {
       return fail(ErrorCode::kUnavailable,
                   "device filter: " + device.path + " is not a character device here");
     }

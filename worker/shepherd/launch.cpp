@@ -150,6 +150,11 @@ Result<void> Shepherd::launch() {
   set.report = children_end.number();
   set.attempt_directory = kAttemptDirFd;
   set.v1_entries = cgroup_.v1_entries();
+  // From here on something may have run, whatever becomes of us.
+  const std::string tasks_name = to_text(spec_.key) + kTasksSuffix;
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const Fd mark(::openat(kRunDirFd, tasks_name.c_str(), flags, 0600));
+  if (!mark.is_open()) return failed("record the start");
   const Result<pid_t> pid1 = start_tasks(set);
   if (!pid1.ok()) return pid1.error();
   pid1_ = *pid1;

@@ -109,7 +109,7 @@ std::int64_t walltime_us();
 Result<void> write_exit_file(int attempt_directory, const ExitFile& file);
 
 // Mode reap: an attempt whose shepherd died. Kills what is left, waits until nothing is, and writes
-// the exit record.
+// the exit record unless there is one.
 void reap_attempt(const ShepherdSpec& spec);
 
 // Mode open-log: becomes the user of an ended attempt and answers on the status socket with its

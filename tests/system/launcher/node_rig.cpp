@@ -91,7 +91,17 @@ NodeRig::~NodeRig() {
 }
 
 void NodeRig::start(std::vector<std::string> options) {
-  if (!options.empty()) options_ = options;
+  if (!options.empty()) options_ = std::move(options);
+  spawn_launcher();
+  reconnect();
+}
+
+void NodeRig::start_may_die() {
+  spawn_launcher();
+  eventually([&] { return connect() || !is_alive(launcher_); });
+}
+
+void NodeRig::spawn_launcher() {
   std::vector<std::string> words{std::string(MUSTER_BINARY_DIR) + "/bin/muster-launcher",
                                  "--state-dir",
                                  root_ + "/state",
@@ -118,18 +128,30 @@ void NodeRig::start(std::vector<std::string> options) {
     ::execvp(argv[0], argv.data());
     ::_exit(127);
   }
-  reconnect();
+}
+
+bool NodeRig::connect() {
+  Result<Fd> socket = connect_local(root_ + "/socket");
+  if (!socket.ok()) return false;
+  channel_ = std::make_unique<LocalChannel>(std::move(*socket));
+  send(*encode_local(LocalHello{}));
+  return true;
 }
 
 void NodeRig::reconnect() {
   channel_.reset();
-  ASSERT_TRUE(eventually([&] {
-    Result<Fd> socket = connect_local(root_ + "/socket");
-    if (!socket.ok()) return false;
-    channel_ = std::make_unique<LocalChannel>(std::move(*socket));
-    return true;
-  })) << "the launcher does not listen";
-  send(*encode_local(LocalHello{}));
+  ASSERT_TRUE(eventually([&] { return connect(); })) << "the launcher does not listen";
+}
+
+bool NodeRig::reaches(const AttemptKey& key, LocalPhase phase) {
+  return eventually(
+             [&] {
+               pump(5);
+               const auto found = states_.find(key);
+               return !channel_ || (found != states_.end() && found->second.phase >= phase);
+             },
+             2) &&
+         channel_ != nullptr;
 }
 
 void NodeRig::kill_launcher(int signal) {

@@ -33,6 +33,7 @@ class NodeRig {
   // Words to put before the launcher's own from the next start() on: a tracer that makes calls
   // fail.
   void run_under(std::vector<std::string> words) { wrapper_ = std::move(words); }
+  void start_may_die();  // As start(), but the launcher may die before it listens.
   void kill_launcher(int signal);
   void reconnect();
 
@@ -63,9 +64,13 @@ class NodeRig {
   std::size_t stray_groups() const;  // Control groups left of this rig's attempts.
   const SigningKey& key() const { return key_; }
   bool is_connected();
+  // Gives the launcher a moment; whether key is at least that far by then.
+  bool reaches(const AttemptKey& key, LocalPhase phase);
 
  private:
   std::vector<std::string> groups() const;
+  void spawn_launcher();
+  bool connect();
   void pump(int timeout_ms);
 
   bool is_root_ = false;

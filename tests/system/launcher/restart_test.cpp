@@ -75,6 +75,7 @@ TEST_F(RestartTest, ShepherdKilledTakesItsJobAlong) {
     EXPECT_NE(::system((look + " >/dev/null").c_str()), 0) << one << " lives";
   }
   EXPECT_EQ(rig_.stray_groups(), 0U);
+  EXPECT_NE(::access(rig_.state_path("scripts/1.0.1-job.sh").c_str(), F_OK), 0);
 }
 
 TEST_F(RestartTest, ShepherdAndLauncherKilledTogether) {
