@@ -38,7 +38,8 @@ TEST(Pattern, EveryLetter) {
 TEST(Environment, SplitsAndLeavesOut) {
   using namespace std::literals;
   const auto entries = split_environment(
-      "A=1\0B=x=y\0=bad\0nothing\0A=2\0RANK=3\0MUSTER_ARRAY_TASK_ID=1\0BASH_FUNC_f%%=() { :\n}\0E="sv);
+      "A=1\0B=x=y\0=bad\0nothing\0A=2\0RANK=3\0MUSTER_ARRAY_TASK_ID=1\0"
+      "BASH_FUNC_f%%=() { :\n}\0E="sv);
   EXPECT_EQ(entries, (std::vector<std::string>{"A=1", "B=x=y", "BASH_FUNC_f%%=() { :\n}", "E="}));
   EXPECT_TRUE(split_environment("").empty());
 }
