@@ -40,6 +40,7 @@ Error no_such_job(JobId id) {
 
 Queries::Queries(QueriesParts parts)
     : parts_(std::move(parts)),
+      reasons_(parts_.engine),
       pool_(parts_.settings.now()->query_threads, kQueriesWaitingMax),
       reports_(1, kQueriesWaitingMax) {}
 
@@ -139,6 +140,7 @@ Result<std::string> Queries::jobs(const Caller&, const Request& request, const V
   };
   if (body->jobs.empty()) {
     state.jobs.for_each(body->after.value, add_job);
+    reasons_.fill(reply.rows, state);
     return encode(reply);
   }
   for (const JobChoice& choice : body->jobs) {
@@ -159,6 +161,7 @@ Result<std::string> Queries::jobs(const Caller&, const Request& request, const V
       }
     }
   }
+  reasons_.fill(reply.rows, state);
   return encode(reply);
 }
 

@@ -14,6 +14,7 @@
 #include "controller/host/engine_loop.h"
 #include "controller/host/settings.h"
 #include "controller/host/view.h"
+#include "controller/host/wait_reasons.h"
 #include "controller/host/work_queue.h"
 
 namespace muster {
@@ -59,6 +60,7 @@ class Queries {
   void accounting(const Caller& caller, const Request& request);
 
   QueriesParts parts_;
+  WaitReasons reasons_;
   WorkQueue pool_;
   WorkQueue reports_;  // PostgreSQL may be slow: its readers wait among themselves.
 };

@@ -153,6 +153,8 @@ sleep 300
         why = wait_for(lambda: self.c.json("gpuqueue", "--why", str(second)), 10, "an explanation")
         self.assertEqual(why["reason"], "no-free-gpus", why)
         self.assertEqual(why["nodes_total"], 2)
+        rows = self.c.json("gpuqueue", "--all", "--state", "pending", user="root")["rows"]
+        self.assertEqual([row["reason"] for row in rows], ["no-free-gpus"], rows)
         self.assertEqual(why["nodes_fit"], 1)
         self.assertEqual(
             sum(each["nodes_failing"] for each in why["blockers"]) + why["nodes_fit"], 2
