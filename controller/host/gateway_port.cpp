@@ -11,6 +11,13 @@ namespace {
 constexpr int kInboundPerTurn = 256;  // Answers go out in between.
 constexpr std::string_view kGatewayPrefix = "gateway:";
 
+std::string stamped(const Caller& caller, const Response& response) {
+  StampedResponse envelope;
+  envelope.connection = caller.connection;
+  envelope.response = encode(response);
+  return encode(envelope);
+}
+
 }  // namespace
 
 GatewayPort::GatewayPort(std::unique_ptr<ServerSocket> socket, OnInbound on_inbound)
@@ -29,10 +36,7 @@ void GatewayPort::stop() {
 }
 
 void GatewayPort::respond(const Caller& caller, const Response& response) {
-  StampedResponse stamped;
-  stamped.connection = caller.connection;
-  stamped.response = encode(response);
-  Outbound outbound{caller.peer, encode(stamped)};
+  Outbound outbound{caller, stamped(caller, response)};
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
@@ -48,12 +52,19 @@ void GatewayPort::send_queued() {
     const std::lock_guard lock(mutex_);
     ready.swap(queued_);
   }
-  for (const Outbound& outbound : ready) {
-    const auto sent = socket_->send(outbound.peer, outbound.payload);
-    // The gateway is gone or does not read: its clients time out and ask again under the same
-    // request id.
-    if (!sent) log_debug("gateway port: an answer was dropped: {}", sent.error().message);
-  }
+  for (const Outbound& outbound : ready) send(outbound);
+}
+
+void GatewayPort::send(const Outbound& outbound) {
+  const auto sent = socket_->send(outbound.caller.peer, outbound.payload);
+  if (sent) return;
+  // A gateway that is gone: its clients ask again under the same request ids.
+  log_debug("gateway port: an answer was dropped: {}", sent.error().message);
+  if (sent.error().code != ErrorCode::kLimit) return;
+  const Error full = fail(ErrorCode::kLimit, "too many answers wait for this gateway; retry");
+  const auto told = socket_->send(outbound.caller.peer,
+                                  stamped(outbound.caller, refusal(outbound.caller, full, 1000)));
+  if (!told) log_warn("gateway {}: it does not read its answers", outbound.caller.gateway);
 }
 
 void GatewayPort::run() {

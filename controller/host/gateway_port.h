@@ -37,9 +37,10 @@ class GatewayPort {
 
  private:
   struct Outbound {
-    PeerId peer;
+    Caller caller;
     std::string payload;
   };
+  void send(const Outbound& outbound);
   void run();
   void send_queued();
 
