@@ -4,6 +4,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 
 SKIPPED = 77  # ctest's SKIP_RETURN_CODE.
@@ -54,6 +55,18 @@ class LoopDisk:
             fcntl.ioctl(directory, EXT4_IOC_SHUTDOWN, struct.pack("I", NOLOGFLUSH))
         finally:
             os.close(directory)
+
+
+def enter_own_namespace():
+    """Begins the program anew in a mount namespace of its own.
+
+    Else a job of another test, which copies all mounts into its namespace, keeps ours alive past its
+    umount: mounting again then finds the file system still shut down."""
+    if os.geteuid() != 0 or os.environ.get("MUSTER_OWN_MOUNTS") == "1":
+        return
+    os.environ["MUSTER_OWN_MOUNTS"] = "1"
+    words = ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv]
+    os.execvp(words[0], words)
 
 
 def why_not():

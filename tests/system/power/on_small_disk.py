@@ -6,6 +6,7 @@ import sys
 
 import loop_disk
 
+loop_disk.enter_own_namespace()
 reason = loop_disk.why_not()
 if reason is not None:
     print(f"skipped: {reason}")

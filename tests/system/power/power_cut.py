@@ -64,6 +64,7 @@ def cut_once(disk, writer, seconds):
 
 
 def main():
+    loop_disk.enter_own_namespace()
     writer, unsynced = sys.argv[1:3]
     cuts = int(sys.argv[3]) if len(sys.argv) > 3 else 20
     seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.SystemRandom().randrange(1 << 32)
