@@ -60,8 +60,8 @@ class LoopDisk:
 def enter_own_namespace():
     """Begins the program anew in a mount namespace of its own.
 
-    Else a job of another test, which copies all mounts into its namespace, keeps ours alive past its
-    umount: mounting again then finds the file system still shut down."""
+    Else a job of another test, which copies all mounts into its namespace, keeps ours alive past
+    its umount: mounting again then finds the file system still shut down."""
     if os.geteuid() != 0 or os.environ.get("MUSTER_OWN_MOUNTS") == "1":
         return
     os.environ["MUSTER_OWN_MOUNTS"] = "1"
