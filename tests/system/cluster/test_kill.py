@@ -5,7 +5,7 @@ import threading
 import time
 import unittest
 
-from cluster import IS_ROOT, Cluster, wait_for
+from cluster import IS_ROOT, Cluster, ClusterError, wait_for
 
 # Appends one line per start and counts seconds, so that a second start or a lost one shows.
 SCRIPT = """#!/bin/bash
@@ -116,20 +116,14 @@ class Kill(unittest.TestCase):
             self.assertEqual(self.c.state(job), "held")
         self.c.command("gpucancel", *map(str, jobs))
 
-    def drill(self, victim, daemon):
-        """gpuadmin drill kills the daemon; a thread of ours is its supervisor."""
-        process = self.c.daemons[daemon].process
-
-        def supervise():
-            process.wait()
-            self.c.daemons[daemon].restart()
-
+    def drill(self, victim, pid, supervise):
+        """gpuadmin drill kills the process; a thread of ours is its supervisor."""
         supervisor = threading.Thread(target=supervise)
         supervisor.start()
         words = ["--user", self.c.user.pw_name] if IS_ROOT else []
         result = self.c.command(
             "gpuadmin",
-            *["drill", victim, "--pid", str(process.pid), "--json", *words],
+            *["drill", victim, "--pid", str(pid), "--json", *words],
             user="root",
             timeout=200,
             # It changes its effective uid, and a leak check cannot trace such a process.
@@ -141,11 +135,37 @@ class Kill(unittest.TestCase):
         self.assertEqual((reply["lost"], reply["repeated"], reply["unbilled"]), (0, 0, 0), reply)
         self.assertTrue(reply["accounts_checked"])
 
+    def drill_daemon(self, victim, daemon):
+        process = self.c.daemons[daemon].process
+
+        def supervise():
+            process.wait()
+            self.c.daemons[daemon].restart()
+
+        self.drill(victim, process.pid, supervise)
+
     def test_drill_of_the_controller(self):
-        self.drill("controller", "controller")
+        self.drill_daemon("controller", "controller")
 
     def test_drill_of_a_worker(self):
-        self.drill("worker", "n1")
+        self.drill_daemon("worker", "n1")
+
+    def test_drill_of_the_database(self):
+        with open(self.c.path("pg", "data", "postmaster.pid")) as file:
+            pid = int(file.readline())
+
+        def start_again():
+            try:
+                self.c.start_database()
+                return True
+            except ClusterError:  # The dead server's children still hold its memory.
+                return False
+
+        def supervise():
+            wait_for(lambda: not os.path.exists(f"/proc/{pid}"), 60, "the database to be killed")
+            wait_for(start_again, 60, "the database to start")
+
+        self.drill("db", pid, supervise)
 
 
 if __name__ == "__main__":
