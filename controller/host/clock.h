@@ -23,5 +23,7 @@ class Clock {
 
 WallTime wall_now();
 std::int64_t boottime_us();
+// The same as an instant, for timers at the edge. Not engine time: never mix it with Clock::now().
+inline Instant boottime() { return {boottime_us()}; }
 
 }  // namespace muster

@@ -15,8 +15,6 @@ namespace {
 constexpr std::string_view kStrangerPrefix = "enrol:";
 constexpr std::size_t kTokenBytes = 32;
 
-Instant boottime() { return {boottime_us()}; }
-
 }  // namespace
 
 Enrolment::Enrolment(EnrolmentParts parts) : parts_(std::move(parts)) {}

@@ -15,8 +15,6 @@ namespace {
 constexpr std::string_view kNodePrefix = "node:";
 constexpr std::size_t kRequestsQueuedMax = 20000;
 
-Instant boottime() { return {boottime_us()}; }
-
 const AttemptView* live_of(const JobView& job, Element element) {
   for (const AttemptView& attempt : job.live) {
     if (attempt.key.element == element) return &attempt;

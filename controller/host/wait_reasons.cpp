@@ -12,8 +12,6 @@ namespace {
 constexpr std::size_t kKeptMax = 10000;
 constexpr auto kPatience = std::chrono::milliseconds(200);
 
-Instant boottime() { return {boottime_us()}; }
-
 }  // namespace
 
 bool WaitReasons::known(const Terms& terms, std::string& reason) {

@@ -14,8 +14,6 @@ namespace {
 constexpr int kInboundPerTurn = 512;
 constexpr std::string_view kNodePrefix = "node:";
 
-Instant boottime() { return {boottime_us()}; }
-
 AttemptReport report_of(const ReportPart& part) {
   return {part.key, static_cast<AttemptPhase>(part.phase), part.epoch, part.ports, part.record};
 }
