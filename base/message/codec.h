@@ -102,6 +102,30 @@ void write(Packer& packer, const T& value) {
 template <class T>
 bool read(ValueView view, T& out, std::string& problem);
 
+template <class F>
+bool read_field(ValueView view, std::string_view name, F& out, std::string& problem) {
+  if (read(view, out, problem)) return true;
+  problem = problem.empty() ? std::string(name) : std::string(name) + "." + problem;
+  return false;
+}
+
+// Fields in the order in which they are declared: the map is walked once beside them. Stops at the
+// first key that does not come in this order.
+struct InOrderReader {
+  ValueView map;
+  std::string& problem;
+  std::size_t size;
+  std::size_t at = 0;
+  bool ok = true;
+  template <class F>
+  void operator()(int field, std::string_view name, F& out) {
+    std::uint64_t number = 0;
+    if (!ok || at == size || !map.key(at).read(number)) return;
+    if (static_cast<std::uint64_t>(field) != number) return;
+    ok = read_field(map.value(at++), name, out, problem);
+  }
+};
+
 struct FieldReader {
   std::uint64_t number;
   ValueView view;
@@ -112,8 +136,7 @@ struct FieldReader {
   void operator()(int field, std::string_view name, F& out) {
     if (found || static_cast<std::uint64_t>(field) != number) return;
     found = true;
-    ok = read(view, out, problem);
-    if (!ok) problem = problem.empty() ? std::string(name) : std::string(name) + "." + problem;
+    ok = read_field(view, name, out, problem);
   }
 };
 
@@ -143,7 +166,10 @@ bool read_enum(ValueView view, T& out) {
 template <class T>
 bool read_fields(ValueView view, T& out, std::string& problem) {
   if (!view.is_map()) return false;
-  for (std::size_t i = 0; i < view.size(); ++i) {
+  InOrderReader in_order{view, problem, view.size()};
+  T::fields(out, in_order);
+  if (!in_order.ok) return false;
+  for (std::size_t i = in_order.at; i < view.size(); ++i) {
     std::uint64_t number = 0;
     if (!view.key(i).read(number)) return false;
     FieldReader reader{number, view.value(i), problem};

@@ -108,6 +108,7 @@ struct JobsBody {
   bool include_ended = false;    // Those still in memory.
   JobId after;                   // Rows with larger ids only: for paging.
   std::uint32_t rows_max = 0;    // 0: no limit but the server's.
+  bool pages = false;            // The answer may come in several responses (more = true).
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "jobs", self.jobs);
@@ -118,6 +119,7 @@ struct JobsBody {
     visit(6, "include_ended", self.include_ended);
     visit(7, "after", self.after);
     visit(8, "rows_max", self.rows_max);
+    visit(9, "pages", self.pages);
   }
 };
 

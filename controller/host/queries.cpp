@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kQueriesWaitingMax = 10000;
 constexpr std::uint32_t kRowsMax = 100000;
+constexpr std::size_t kPageRows = 1000;  // The reader works on one page while the next is made.
 constexpr Duration kSeenPatience = seconds(2);
 
 std::uint64_t resident_kib() {
@@ -34,6 +35,13 @@ Error no_such_job(JobId id) {
   return fail(ErrorCode::kNotFound, "no job " + std::to_string(id.value) +
                                         " is in the queue; ended jobs are listed by 'gpuacct " +
                                         std::to_string(id.value) + "'");
+}
+
+void add_rows(const JobView& view, const JobsBody& body, const ViewState& state,
+              std::vector<JobRow>& rows) {
+  for (JobRow& row : job_rows(view, state)) {
+    if (matches(body, row)) rows.push_back(std::move(row));
+  }
 }
 
 }  // namespace
@@ -126,23 +134,33 @@ std::string Queries::status(const Caller& caller, const ViewState& state) {
   return encode(reply);
 }
 
-Result<std::string> Queries::jobs(const Caller&, const Request& request, const ViewState& state) {
+std::string Queries::all_jobs(const Caller& caller, const JobsBody& body, const ViewState& state) {
+  const std::uint32_t rows_max = body.rows_max == 0 ? kRowsMax : std::min(body.rows_max, kRowsMax);
+  JobsReply page;
+  std::size_t rows = 0;
+  state.jobs.for_each(body.after.value, [&](std::uint64_t, const JobView& view) {
+    if (body.pages && page.rows.size() >= kPageRows) {
+      reasons_.fill(page.rows, state);
+      Response response = answer(caller, state.seq, encode(page));
+      response.more = true;
+      parts_.respond(caller, response);
+      page.rows.clear();
+    }
+    const std::size_t before = page.rows.size();
+    add_rows(view, body, state, page.rows);
+    rows += page.rows.size() - before;
+    return rows < rows_max;
+  });
+  reasons_.fill(page.rows, state);
+  return encode(page);
+}
+
+Result<std::string> Queries::jobs(const Caller& caller, const Request& request,
+                                  const ViewState& state) {
   const auto body = decode<JobsBody>(request.body);
   if (!body) return body.error();
-  const std::uint32_t rows_max =
-      body->rows_max == 0 ? kRowsMax : std::min(body->rows_max, kRowsMax);
+  if (body->jobs.empty()) return all_jobs(caller, *body, state);
   JobsReply reply;
-  const auto add_job = [&](std::uint64_t, const JobView& view) {
-    for (JobRow& row : job_rows(view, state)) {
-      if (matches(*body, row)) reply.rows.push_back(std::move(row));
-    }
-    return reply.rows.size() < rows_max;
-  };
-  if (body->jobs.empty()) {
-    state.jobs.for_each(body->after.value, add_job);
-    reasons_.fill(reply.rows, state);
-    return encode(reply);
-  }
   for (const JobChoice& choice : body->jobs) {
     const JobView* view = state.jobs.find(choice.job.value);
     if (view == nullptr) {
@@ -156,9 +174,7 @@ Result<std::string> Queries::jobs(const Caller&, const Request& request, const V
       JobsBody all = *body;
       all.jobs.clear();
       all.include_ended = true;
-      for (JobRow& each : job_rows(*view, state)) {
-        if (matches(all, each)) reply.rows.push_back(std::move(each));
-      }
+      add_rows(*view, all, state, reply.rows);
     }
   }
   reasons_.fill(reply.rows, state);
@@ -321,7 +337,16 @@ void Queries::accounting(const Caller& caller, const Request& request) {
                             "ask an administrator");
     return parts_.respond(caller, refusal(caller, none));
   }
-  if (!is_staff(caller.who)) filter->users = {caller.who.user};
+  if (!is_staff(caller.who)) {
+    const auto is_other = [&](const std::string& user) { return user != caller.who.user; };
+    if (std::any_of(filter->users.begin(), filter->users.end(), is_other)) {
+      const Error closed = fail(ErrorCode::kConflict,
+                                "accounting: users see their own jobs only; leave --user out, or "
+                                "ask an operator");
+      return parts_.respond(caller, refusal(caller, closed));
+    }
+    filter->users = {caller.who.user};
+  }
   auto accounting = Accounting::connect(conninfo, parts_.cluster_id);
   if (!accounting) return parts_.respond(caller, refusal(caller, accounting.error(), 2000));
   auto rows = accounting->query(*filter);

@@ -51,6 +51,7 @@ class Queries {
   Result<std::string> body_for(const Caller& caller, const Request& request,
                                const ViewState& state);
   Result<std::string> jobs(const Caller& caller, const Request& request, const ViewState& state);
+  std::string all_jobs(const Caller& caller, const JobsBody& body, const ViewState& state);
   Result<std::string> job(const Caller& caller, const Request& request, const ViewState& state);
   Result<std::string> nodes(const Request& request, const ViewState& state);
   Result<std::string> queues(const ViewState& state);

@@ -20,6 +20,22 @@ ClientSettings options_of(const Invocation& call) {
 
 Caller::Caller(const Invocation& call) : client_(options_of(call)) {}
 
+Result<void> Caller::list(JobsBody body,
+                          const std::function<void(const JobsReply&, bool first)>& on_page) {
+  body.pages = true;
+  Result<void> outcome;
+  auto ended = client_.stream(Verb::kJobs, encode(body), [&](const Response& response, bool first) {
+    auto reply = decode<JobsReply>(response.body);
+    if (!reply) {
+      outcome = reply.error();
+      return false;
+    }
+    on_page(*reply, first);
+    return true;
+  });
+  return outcome.ok() ? ended : outcome;
+}
+
 Result<void> Caller::watch(const JobsBody& body,
                            const std::function<bool(const WatchReply&, bool first)>& on_reply) {
   Result<void> outcome;

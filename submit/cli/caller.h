@@ -40,6 +40,10 @@ class Caller {
     (void)client_.call(verb, encode(body));
   }
 
+  // A list of jobs, a page at a time; the first page after a lost connection begins it anew.
+  Result<void> list(JobsBody body,
+                    const std::function<void(const JobsReply&, bool first)>& on_page);
+
   // on_reply: one answer, and whether it is the first after a (re)connection; false ends the watch.
   Result<void> watch(const JobsBody& body,
                      const std::function<bool(const WatchReply&, bool first)>& on_reply);

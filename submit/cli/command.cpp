@@ -1,7 +1,9 @@
 // The frame around every command.
 #include "submit/cli/command.h"
 
+#include <malloc.h>
 #include <array>
+
 #include <csignal>
 #include <cstdlib>
 
@@ -144,6 +146,9 @@ std::string help_text(const Command& command) {
 int run_command(const Command& command, std::string_view release, std::span<char*> arguments,
                 Body body) {
   MUSTER_ASSERT(!arguments.empty());
+  // A command lives for milliseconds: what it frees it may use again, the system need not have it.
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
   std::signal(SIGPIPE, SIG_IGN);  // A gateway or a reader that goes away is an error, not a death.
   if (asks_first_for(command, arguments, "--help")) {
     print(help_text(command));

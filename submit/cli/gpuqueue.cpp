@@ -1,6 +1,7 @@
 // gpuqueue: what waits and runs, one job in full, why a job waits, and all of it live.
 #include <array>
-#include <iterator>
+#include <optional>
+#include <span>
 
 #include "base/message/json.h"
 #include "submit/cli/caller.h"
@@ -94,29 +95,67 @@ Result<JobsBody> filter_of(const Invocation& call) {
   return body;
 }
 
-int show_list(const Invocation& call, JobsBody body) {
-  constexpr std::uint32_t kPageRows = 50000;
-  body.rows_max = kPageRows;
-  Caller caller(call);
-  JobsReply all;
+// A list as text, from its pages: a table, or one JSON object.
+class ListText {
+ public:
+  explicit ListText(bool json) : json_(json) { clear(); }
+
+  void clear() {
+    table_.emplace(wall_now());
+    text_.clear();
+    writer_.emplace(text_);
+    writer_->begin_object();
+    writer_->key("rows");
+    writer_->begin_array();
+  }
+  void add(std::span<const JobRow> rows) {
+    if (!json_) return table_->add(rows);
+    for (const JobRow& row : rows) json::write(*writer_, row);
+  }
+  std::string finish() {
+    if (!json_) return table_->render(describe_stdout());
+    writer_->end_array();
+    writer_->end_object();
+    return text_ + "\n";
+  }
+
+ private:
+  const bool json_;
+  std::optional<JobsTable> table_;
+  std::string text_;
+  std::optional<JsonWriter> writer_;
+};
+
+// False when the connection was lost half way, and with it what the pages had in common.
+Result<bool> fill(Caller& caller, JobsBody body, ListText& text) {
+  constexpr std::uint32_t kRowsPerRequest = 50000;
+  body.rows_max = kRowsPerRequest;
+  text.clear();
   while (true) {
-    auto reply = caller.ask<JobsReply>(Verb::kJobs, body);
-    if (!reply) return fail_command(call, reply.error());
-    const bool is_last = reply->rows.size() < kPageRows;
-    if (!is_last) body.after = reply->rows.back().job;
-    if (all.rows.empty()) {
-      all = *std::move(reply);
-    } else {
-      all.rows.insert(all.rows.end(), std::make_move_iterator(reply->rows.begin()),
-                      std::make_move_iterator(reply->rows.end()));
-    }
-    if (is_last) break;
+    std::size_t rows = 0;
+    unsigned beginnings = 0;
+    auto ended = caller.list(body, [&](const JobsReply& page, bool first) {
+      beginnings += first ? 1 : 0;
+      rows += page.rows.size();
+      if (beginnings > 1 || page.rows.empty()) return;
+      body.after = page.rows.back().job;
+      text.add(page.rows);
+    });
+    if (!ended) return ended.error();
+    if (beginnings > 1) return false;
+    if (rows < kRowsPerRequest) return true;
   }
-  if (call.json) {
-    print(to_json(all) + "\n");
-  } else {
-    print(jobs_table(all.rows, describe_stdout(), wall_now()));
+}
+
+int show_list(const Invocation& call, const JobsBody& body) {
+  Caller caller(call);
+  ListText text(call.json);
+  while (true) {
+    auto filled = fill(caller, body, text);
+    if (!filled) return fail_command(call, filled.error());
+    if (*filled) break;
   }
+  print(text.finish());
   return kExitOk;
 }
 

@@ -174,23 +174,31 @@ std::string groups_text(const JobSpec& spec) {
   return text;
 }
 
-std::string jobs_table(std::span<const JobRow> rows, const Terminal& terminal, WallTime now) {
-  Table table({{"JOB"},
-               {"NAME", Align::kLeft, 8},
-               {"USER", Align::kLeft, 4, 2},
-               {"QUEUE", Align::kLeft, 5, 5},
-               {"STATE"},
-               {"TIME", Align::kRight},
-               {"LIMIT", Align::kRight, 0, 4},
-               {"NODES", Align::kRight, 0, 3},
-               {"GPUS", Align::kRight, 0, 1},
-               {"WHERE/WHY", Align::kLeft, 16}});
+JobsTable::JobsTable(WallTime now)
+    : table_({{"JOB"},
+              {"NAME", Align::kLeft, 8},
+              {"USER", Align::kLeft, 4, 2},
+              {"QUEUE", Align::kLeft, 5, 5},
+              {"STATE"},
+              {"TIME", Align::kRight},
+              {"LIMIT", Align::kRight, 0, 4},
+              {"NODES", Align::kRight, 0, 3},
+              {"GPUS", Align::kRight, 0, 1},
+              {"WHERE/WHY", Align::kLeft, 16}}),
+      now_(now) {}
+
+void JobsTable::add(std::span<const JobRow> rows) {
   for (const JobRow& row : rows) {
-    table.add_row(job_text(row), row.name, row.user, row.queue,
-                  Cell(std::string(name_of(row.state)), colour_of(row)), run_time_text(row, now),
-                  limit_text(row.time_limit), std::to_string(row.nodes), std::to_string(row.gpus),
-                  where_text(row));
+    table_.add_row(job_text(row), row.name, row.user, row.queue,
+                   Cell(std::string(name_of(row.state)), colour_of(row)), run_time_text(row, now_),
+                   limit_text(row.time_limit), std::to_string(row.nodes), std::to_string(row.gpus),
+                   where_text(row));
   }
+}
+
+std::string jobs_table(std::span<const JobRow> rows, const Terminal& terminal, WallTime now) {
+  JobsTable table(now);
+  table.add(rows);
   return table.render(terminal);
 }
 

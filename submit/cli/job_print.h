@@ -10,7 +10,18 @@
 
 namespace muster {
 
-// One line a row. now is for how long they have run.
+// A table of jobs that grows row by row. now is for how long they have run.
+class JobsTable {
+ public:
+  explicit JobsTable(WallTime now);
+  void add(std::span<const JobRow> rows);
+  std::string render(const Terminal& terminal) const { return table_.render(terminal); }
+
+ private:
+  Table table_;
+  WallTime now_;
+};
+// One line a row.
 std::string jobs_table(std::span<const JobRow> rows, const Terminal& terminal, WallTime now);
 // "17  train  running  n[1-2]", for a stream of changes.
 std::string change_text(const JobRow& row);

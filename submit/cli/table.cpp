@@ -54,22 +54,38 @@ std::string cut_to_width(std::string_view text, std::size_t width) {
   return std::string(text.substr(0, end)) + "…";
 }
 
-void Table::add(std::vector<Cell> cells) {
-  MUSTER_ASSERT(cells.size() == columns_.size());
-  for (Cell& cell : cells) {
-    if (has_unprintable(cell.text)) cell.text = escape_for_terminal(cell.text);
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (const Column& column : columns_)
+    widest_.push_back(std::max<std::size_t>(display_width(column.title), 1));
+}
+
+void Table::add(const std::vector<Cell>& cells) {
+  begin_row(cells.size());
+  for (const Cell& cell : cells) add_cell(cell);
+}
+
+void Table::begin_row(std::size_t cells) const {
+  MUSTER_ASSERT(cells == columns_.size());
+  MUSTER_ASSERT(cells_.size() % columns_.size() == 0);
+}
+
+void Table::keep(std::string_view text, Colour colour) {
+  std::string escaped;
+  std::size_t width = text.size();
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
+  if (!std::all_of(text.begin(), text.end(), is_plain)) {  // Few are.
+    if (has_unprintable(text)) text = escaped = escape_for_terminal(text);
+    width = display_width(text);
   }
-  rows_.push_back(std::move(cells));
+  std::size_t& widest = widest_[cells_.size() % columns_.size()];
+  widest = std::max(widest, width);
+  cells_.push_back({texts_.size(), static_cast<std::uint32_t>(text.size()),
+                    static_cast<std::uint16_t>(std::min<std::size_t>(width, UINT16_MAX)), colour});
+  texts_ += text;
 }
 
 std::vector<std::size_t> Table::fit(std::size_t width) const {
-  std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t widest = display_width(columns_[i].title);
-    for (const std::vector<Cell>& row : rows_)
-      widest = std::max(widest, display_width(row[i].text));
-    widths.push_back(std::max<std::size_t>(widest, 1));
-  }
+  std::vector<std::size_t> widths = widest_;
   if (width == 0) return widths;
   while (sum_of(widths) > width) {
     const std::size_t excess = sum_of(widths) - width;
@@ -101,44 +117,76 @@ std::vector<std::size_t> Table::fit(std::size_t width) const {
   return widths;
 }
 
-std::string Table::render(const Terminal& terminal) const {
-  const std::vector<std::size_t> widths = fit(terminal.width);
-  std::string out;
-  out.reserve((rows_.size() + 1) * (sum_of(widths) + 1));
-  std::size_t spaces = 0;  // That only a further text makes necessary.
-  const auto draw = [&](std::size_t i, std::string_view whole, Colour colour) {
-    if (widths[i] == 0) return;
-    std::size_t used = display_width(whole);
+namespace {
+
+// Texts of one line after the other, with the spaces between them that a further text makes
+// necessary.
+class Drawing {
+ public:
+  Drawing(const std::vector<Column>& columns, const std::vector<std::size_t>& widths,
+          const Terminal& terminal)
+      : columns_(columns), widths_(widths), terminal_(terminal) {}
+
+  void draw(std::size_t column, std::string_view whole, std::size_t used, Colour colour) {
+    const std::size_t width = widths_[column];
+    if (width == 0) return;
     std::string cut;
-    if (used > widths[i]) {
-      cut = cut_to_width(whole, widths[i]);
+    if (used > width) {
+      cut = cut_to_width(whole, width);
       used = display_width(cut);
       whole = cut;
     }
-    const std::size_t padding = widths[i] - used;
-    if (columns_[i].align == Align::kRight) spaces += padding;
+    const std::size_t padding = width - used;
+    const bool is_right = columns_[column].align == Align::kRight;
+    if (is_right) spaces_ += padding;
     if (!whole.empty()) {
-      out.append(spaces, ' ');
-      spaces = 0;
-      if (terminal.colour && colour != Colour::kNone) {
-        out += in_colour(whole, colour, terminal);
+      out_.append(spaces_, ' ');
+      spaces_ = 0;
+      if (terminal_.colour && colour != Colour::kNone) {
+        out_ += in_colour(whole, colour, terminal_);
       } else {
-        out += whole;
+        out_ += whole;
       }
     }
-    spaces += kGap + (columns_[i].align == Align::kLeft ? padding : 0);
-  };
-  const auto end_line = [&] {
-    out += '\n';
-    spaces = 0;
-  };
-  for (std::size_t i = 0; i < columns_.size(); ++i) draw(i, columns_[i].title, Colour::kFaint);
-  end_line();
-  for (const std::vector<Cell>& row : rows_) {
-    for (std::size_t i = 0; i < columns_.size(); ++i) draw(i, row[i].text, row[i].colour);
-    end_line();
+    spaces_ += kGap + (is_right ? 0 : padding);
   }
-  return out;
+  void end_line() {
+    out_ += '\n';
+    spaces_ = 0;
+  }
+  void reserve(std::size_t bytes) { out_.reserve(bytes); }
+  std::string take() { return std::move(out_); }
+
+ private:
+  const std::vector<Column>& columns_;
+  const std::vector<std::size_t>& widths_;
+  const Terminal& terminal_;
+  std::string out_;
+  std::size_t spaces_ = 0;
+};
+
+}  // namespace
+
+std::string Table::render(const Terminal& terminal) const {
+  const std::vector<std::size_t> widths = fit(terminal.width);
+  const std::size_t rows = cells_.size() / columns_.size();
+  Drawing drawing(columns_, widths, terminal);
+  drawing.reserve((rows + 1) * (sum_of(widths) + 1));
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const std::string& title = columns_[i].title;
+    drawing.draw(i, title, display_width(title), Colour::kFaint);
+  }
+  drawing.end_line();
+  for (std::size_t at = 0; at < cells_.size();) {
+    for (std::size_t i = 0; i < columns_.size(); ++i, ++at) {
+      const Kept& cell = cells_[at];
+      const std::string_view text = text_of(cell);
+      const bool is_wide = cell.columns == UINT16_MAX;
+      drawing.draw(i, text, is_wide ? display_width(text) : cell.columns, cell.colour);
+    }
+    drawing.end_line();
+  }
+  return drawing.take();
 }
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,28 +33,48 @@ struct Cell {
 
 class Table {
  public:
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit Table(std::vector<Column> columns);
 
   // As many cells as columns. Text of others is made harmless here.
-  void add(std::vector<Cell> cells);
-  // The same without copies, for long lists.
+  void add(const std::vector<Cell>& cells);
+  // The same without a list, for long tables.
   template <class... Contents>
-  void add_row(Contents&&... contents) {
-    std::vector<Cell> cells;
-    cells.reserve(sizeof...(contents));
-    (cells.emplace_back(std::forward<Contents>(contents)), ...);
-    add(std::move(cells));
+  void add_row(const Contents&... contents) {
+    begin_row(sizeof...(contents));
+    (add_cell(contents), ...);
   }
-  bool empty() const { return rows_.empty(); }
+  bool empty() const { return cells_.empty(); }
 
   // Title line, then the rows, each with a newline and without spaces at its end.
   std::string render(const Terminal& terminal) const;
 
  private:
+  // A text in texts_: ten thousand rows are a few pages of memory, not a string a cell.
+  struct Kept {
+    std::size_t begin = 0;
+    std::uint32_t bytes = 0;
+    std::uint16_t columns = 0;  // As shown; the largest number stands for all above it.
+    Colour colour = Colour::kNone;
+  };
+  void begin_row(std::size_t cells) const;
+  template <class Content>
+  void add_cell(const Content& content) {
+    if constexpr (std::is_same_v<Content, Cell>) {
+      keep(content.text, content.colour);
+    } else {
+      keep(content, Colour::kNone);
+    }
+  }
+  void keep(std::string_view text, Colour colour);
+  std::string_view text_of(const Kept& cell) const {
+    return std::string_view(texts_).substr(cell.begin, cell.bytes);
+  }
   std::vector<std::size_t> fit(std::size_t width) const;  // 0: left out.
 
   std::vector<Column> columns_;
-  std::vector<std::vector<Cell>> rows_;
+  std::vector<std::size_t> widest_;  // Of each column so far.
+  std::string texts_;
+  std::vector<Kept> cells_;  // Row by row.
 };
 
 // Text in a colour when the terminal shows it.

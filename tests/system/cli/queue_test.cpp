@@ -69,6 +69,43 @@ TEST(Queue, AsksForFurtherPages) {
   EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 50002);
 }
 
+Response page_of(std::uint64_t first, std::uint64_t last, bool more) {
+  JobsReply reply;
+  for (std::uint64_t id = first; id <= last; ++id) {
+    reply.rows.emplace_back();
+    reply.rows.back().job = JobId{id};
+  }
+  Response response;
+  response.body = encode(reply);
+  response.more = more;
+  return response;
+}
+
+TEST(Queue, PutsTheResponsesOfOneRequestTogether) {
+  FakeGateway gateway([](const Request&) {
+    return Answer{{page_of(1, 1000, true), page_of(1001, 1500, true), page_of(0, 0, false)}, false};
+  });
+  const Finished table = run_command(gateway, "gpuqueue --all");
+  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 1502);
+  EXPECT_THAT(table.out, HasSubstr("\n1001 "));
+  EXPECT_TRUE(gateway.body_of<JobsBody>(Verb::kJobs).pages);
+  const Finished text = run_command(gateway, "gpuqueue --all --json");
+  EXPECT_THAT(text.out, HasSubstr("{\"rows\":[{\"job\":1,"));
+  EXPECT_THAT(text.out, HasSubstr("},{\"job\":1001,"));
+  EXPECT_EQ(text.out.substr(text.out.size() - 4), "}]}\n");
+}
+
+TEST(Queue, BeginsAgainWhenTheConnectionIsLostHalfWay) {
+  std::atomic<int> calls{0};
+  FakeGateway gateway([&calls](const Request&) {
+    if (++calls == 1) return Answer{{page_of(1, 1000, true)}, true};
+    return Answer{{page_of(1, 3, true), page_of(4, 5, false)}, false};
+  });
+  const Finished ran = run_command(gateway, "gpuqueue --all");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 6) << ran.out;
+}
+
 TEST(Queue, ShowsOneJobAndWhy) {
   FakeGateway gateway([](const Request& request) {
     if (request.verb == Verb::kWhy) {
