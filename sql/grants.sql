@@ -10,7 +10,7 @@ begin
       muster.nodes_enrolled, muster.node_reports, muster.device_reports, muster.node_states, muster.nodes_removed,
       muster.submissions, muster.job_changes, muster.element_ends, muster.requeues,
       muster.attempts_started, muster.members, muster.grants,
-      muster.attempts_launched, muster.member_ends, muster.attempts_ended
+      muster.attempts_launched, muster.member_ends, muster.attempts_ended, muster.charges
       to muster_feed;
     grant update (seq, epoch, moved_at) on muster.feed to muster_feed;
   end if;

@@ -13,7 +13,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kRecordsPerCommit = 2000;
+constexpr std::size_t kRecordsPerCommit = 8000;  // A commit costs about as much as 2,000.
 constexpr std::size_t kBytesPerCommit = 8U << 20U;
 constexpr Duration kRetryMin = milliseconds(500);
 constexpr Duration kRetryMax = seconds(15);

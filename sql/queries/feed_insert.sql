@@ -98,3 +98,9 @@ insert into muster.attempts_ended (
     cluster, seq, ordinal, epoch, at_us, muster.wall(wall_us), job, element, attempt, cause, exit_status,
     signal, by_whom, evidence, node_name, rank, charged_us, gpu_milli_ms, cpu_ms
   from staged_attempts_ended on conflict (cluster, seq, ordinal) do nothing;
+insert into muster.charges (
+    cluster, seq, ordinal, line, job, at, gpu_type, gpu_milli_ms, charged_us, cpu_ms)
+  select
+    cluster, seq, ordinal, line, job, at, gpu_type, gpu_milli_ms, charged_us, cpu_ms
+  from muster.charge_lines where (cluster, seq, ordinal) in (select cluster, seq, ordinal from staged_attempts_ended)
+  on conflict (cluster, seq, ordinal, line) do nothing;
