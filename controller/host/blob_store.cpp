@@ -109,6 +109,7 @@ struct Pack {
   StateFile file;
   std::uint64_t next = sizeof(PackHeader);  // Where the next blob goes.
   std::uint64_t allocated = 0;
+  std::uint64_t filled = 0;  // Written, be it with zeros. Under flush_mutex.
   std::uint64_t room() const { return allocated - next; }
 };
 
@@ -293,7 +294,14 @@ Result<BlobRef> BlobStore::put(std::string_view content) {
 // False: no space, although it was allocated; some file systems copy on write.
 bool BlobStore::Impl::write(const Stretch& stretch) {
   const StateFile& file = stretch.pack->file;
-  if (!file.write_at(stretch.bytes, stretch.offset)) return false;
+  std::uint64_t allocated = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    allocated = stretch.pack->allocated;
+  }
+  if (!file.write_filling(stretch.bytes, stretch.offset, allocated, stretch.pack->filled)) {
+    return false;
+  }
   file.sync_data();
   const std::uint64_t end = stretch.offset + stretch.bytes.size();
   const std::lock_guard<std::mutex> lock(mutex);

@@ -112,6 +112,7 @@ bool JournalFiles::write_first(const SegmentHeader& header, std::string_view rec
   current_.set_path(path);
   offset_ = bytes.size();
   allocated_ = allocated;
+  filled_ = offset_;
   chain_ = header.chain();
   const std::lock_guard<std::mutex> lock(list_mutex_);
   if (segments_.empty() || segments_.back() != header.seq_first) {
@@ -144,7 +145,7 @@ bool JournalFiles::append(std::string_view records, const RecordChain& chain_aft
     if (!current_.allocate(allocated_, wanted - allocated_, false)) return false;
     allocated_ = wanted;
   }
-  if (!current_.write_at(records, offset_)) return false;
+  if (!current_.write_filling(records, offset_, allocated_, filled_)) return false;
   current_.sync_data();
   offset_ = end;
   chain_ = chain_after;

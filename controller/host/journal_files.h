@@ -84,6 +84,7 @@ class JournalFiles {
   StateFile reserve_;
   std::uint64_t offset_ = 0;
   std::uint64_t allocated_ = 0;
+  std::uint64_t filled_ = 0;  // Of the current segment: written, be it with zeros.
   RecordChain chain_;
 
   mutable std::mutex list_mutex_;

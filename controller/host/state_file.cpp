@@ -77,6 +77,24 @@ bool StateFile::write_at(std::string_view bytes, std::uint64_t offset) const {
   return true;
 }
 
+bool StateFile::write_filling(std::string_view bytes, std::uint64_t offset, std::uint64_t allocated,
+                              std::uint64_t& filled) const {
+  constexpr std::uint64_t kFillBytes = 512U << 10U;
+  constexpr std::size_t kLargeBytes = 128U << 10U;
+  const std::uint64_t end = offset + bytes.size();
+  const std::uint64_t fill = std::min(end + kFillBytes, allocated);
+  if (end <= filled || fill <= end || bytes.size() >= kLargeBytes) {
+    if (!write_at(bytes, offset)) return false;
+    filled = std::max(filled, end);
+    return true;
+  }
+  std::string padded(bytes);
+  padded.resize(fill - offset, '\0');
+  if (!write_at(padded, offset)) return false;
+  filled = fill;
+  return true;
+}
+
 bool StateFile::allocate(std::uint64_t offset, std::uint64_t size, bool is_size_kept) const {
   const int mode = is_size_kept ? FALLOC_FL_KEEP_SIZE : 0;
   int outcome = 0;

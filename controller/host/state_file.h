@@ -30,6 +30,11 @@ class StateFile {
 
   // False: no space; whatever was written may be written again. Any other failure ends the process.
   [[nodiscard]] bool write_at(std::string_view bytes, std::uint64_t offset) const;
+  // As write_at, and writes zeros ahead when that goes beyond `filled`, but not beyond `allocated`:
+  // the next writes then change no metadata of the file, so that syncing them is one write to the
+  // disk. Large writes are left as they are: they need no help, and zeros would double them.
+  [[nodiscard]] bool write_filling(std::string_view bytes, std::uint64_t offset,
+                                   std::uint64_t allocated, std::uint64_t& filled) const;
   // Makes [offset, offset + size) writable without further space. False: no space. `is_size_kept`:
   // the file does not grow. Any other failure ends the process.
   [[nodiscard]] bool allocate(std::uint64_t offset, std::uint64_t size, bool is_size_kept) const;
