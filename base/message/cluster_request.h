@@ -37,6 +37,7 @@ struct NodeRow {
   std::string address;
   std::string release;
   std::string boot_id;
+  std::string alarm;  // Empty: none.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "name", self.name);
@@ -52,6 +53,7 @@ struct NodeRow {
     visit(11, "address", self.address);
     visit(12, "release", self.release);
     visit(13, "boot_id", self.boot_id);
+    visit(14, "alarm", self.alarm);
   }
 };
 struct NodesBody {
@@ -142,6 +144,7 @@ struct StatusReply {
   std::string database_error;
   std::uint64_t memory_kib = 0;  // Resident set of the controller.
   bool disk_full = false;
+  std::vector<std::string> alarms;  // What an administrator should look at, a line each.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "cluster", self.cluster);
@@ -160,6 +163,7 @@ struct StatusReply {
     visit(14, "database_error", self.database_error);
     visit(15, "memory_kib", self.memory_kib);
     visit(16, "disk_full", self.disk_full);
+    visit(17, "alarms", self.alarms);
   }
 };
 

@@ -95,6 +95,7 @@ struct Controller::Impl {
 
   Result<void> recover();
   Result<void> begin_epoch();
+  Result<Seq> step_soon(const Command& command);
   Result<void> step_now(const Command& command);
   Result<void> apply_config();
   Result<void> open_ports();
@@ -163,13 +164,20 @@ void Controller::Impl::wait_durable(Seq seq) {
   durable_changed.wait(lock, [&] { return durable_seq >= seq.value; });
 }
 
-// Before the threads run: one command, on disk when this returns.
-Result<void> Controller::Impl::step_now(const Command& command) {
+// Before the threads run: one command, on its way to the disk when this returns; its last record.
+Result<Seq> Controller::Impl::step_soon(const Command& command) {
   const Outcome outcome = engine.step(command, clock->now());
   if (outcome.reply.error.has_value()) return *outcome.reply.error;
-  if (!outcome.record.has_value()) return {};
-  disk->append(outcome.record->seq.value, encode_record(*outcome.record));
-  wait_durable(outcome.record->seq);
+  if (outcome.record.has_value())
+    disk->append(outcome.record->seq.value, encode_record(*outcome.record));
+  return engine.seq_last();
+}
+
+// The same, on disk when this returns.
+Result<void> Controller::Impl::step_now(const Command& command) {
+  const auto stepped = step_soon(command);
+  if (!stepped) return stepped.error();
+  wait_durable(*stepped);
   return {};
 }
 
@@ -189,10 +197,11 @@ Result<void> Controller::Impl::apply_config() {
   for (const NodeKey& node : config->nodes) {
     const Node* known = engine.cluster().find_node(node.name);
     if (known != nullptr && known->public_key == node.public_key) continue;
-    if (const auto enrolled = step_now(EnrolNode{kHostItself, node.name, node.public_key});
+    if (const auto enrolled = step_soon(EnrolNode{kHostItself, node.name, node.public_key});
         !enrolled)
-      return enrolled;
+      return enrolled.error();
   }
+  wait_durable(engine.seq_last());  // Ten thousand nodes share a few syncs.
   return {};
 }
 
@@ -269,22 +278,25 @@ void Controller::Impl::wire() {
   outbox = std::make_unique<Outbox>(std::move(sinks));
   loop = std::make_unique<EngineLoop>(engine, *disk, *outbox, *clock);
   workers = std::make_unique<WorkerPort>(
-      WorkerPortParts{std::move(worker_socket), epoch, cluster_id, [this](Command command) {
+      WorkerPortParts{std::move(worker_socket), epoch, cluster_id,
+                      [this](Command command) {
                         return loop->push({std::move(command), {}});
-                      }});
+                      },
+                      [this] { return settings.now()->cluster.limits.suspect_after; }});
   dispatcher = std::make_unique<Dispatcher>(
       DispatcherParts{keys->orders, cluster, disk->blobs(), users,
                       [this](const std::string& node, ControllerMessage message) {
                         workers->send(node, std::move(message));
                       }});
   wire_edges();
-  queries = std::make_unique<Queries>(QueriesParts{
-      view, *loop, settings, *clock, release, cluster_id, started,
-      [this] {
-        const FeedStatus status = feed->status();
-        return HostStatus{status.connected, status.reached, status.error, disk->is_nearly_full()};
-      },
-      respond});
+  queries = std::make_unique<Queries>(
+      QueriesParts{view, *loop, settings, *clock, release, cluster_id, started,
+                   [this] {
+                     const FeedStatus status = feed->status();
+                     return HostStatus{status.connected, status.reached, status.error,
+                                       disk->is_nearly_full(), workers->alarms()};
+                   },
+                   respond});
   intake = std::make_unique<Intake>(IntakeParts{
       settings, users, *loop, disk->blobs(), *queries, *watches, *logs, *enrolment, *audit, respond,
       [this](const Requester& who, const ReplyTo& done) { reload(who, done); },

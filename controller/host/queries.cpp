@@ -130,6 +130,8 @@ std::string Queries::status(const Caller& caller, const ViewState& state) {
   reply.database_seq = host.database_seq;
   reply.database_error = host.database_error;
   reply.disk_full = host.disk_full;
+  for (const NodeAlarm& alarm : host.alarms)
+    reply.alarms.push_back("node " + alarm.node + ": " + alarm.text);
   reply.memory_kib = resident_kib();
   return encode(reply);
 }
@@ -208,11 +210,15 @@ Result<std::string> Queries::nodes(const Request& request, const ViewState& stat
   const auto body = decode<NodesBody>(request.body);
   if (!body) return body.error();
   NodesReply reply;
+  const HostStatus host = parts_.status();
   state.nodes.for_each(0, [&](std::uint64_t, const NodeView& node) {
     const auto& wanted = body->nodes;
     if (wanted.empty() ||
         std::find(wanted.begin(), wanted.end(), node.node->name) != wanted.end()) {
       reply.rows.push_back(node_row(node, state));
+      for (const NodeAlarm& alarm : host.alarms) {
+        if (alarm.node == node.node->name) reply.rows.back().alarm = alarm.text;
+      }
     }
     return true;
   });

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/message/accounting.h"
 #include "base/message/request.h"
@@ -16,6 +17,7 @@
 #include "controller/host/view.h"
 #include "controller/host/wait_reasons.h"
 #include "controller/host/work_queue.h"
+#include "controller/host/worker_peers.h"
 
 namespace muster {
 
@@ -25,6 +27,7 @@ struct HostStatus {
   Seq database_seq;
   std::string database_error;
   bool disk_full = false;
+  std::vector<NodeAlarm> alarms;
 };
 
 struct QueriesParts {

@@ -5,7 +5,6 @@
 
 #include "base/daemon/log.h"
 #include "base/message/codec.h"
-#include "controller/host/clock.h"
 
 namespace muster {
 
@@ -27,7 +26,8 @@ std::vector<AttemptReport> reports_of(const std::vector<ReportPart>& parts) {
 
 }  // namespace
 
-WorkerPort::WorkerPort(WorkerPortParts parts) : parts_(std::move(parts)) {}
+WorkerPort::WorkerPort(WorkerPortParts parts)
+    : parts_(std::move(parts)), peers_(parts_.epoch.value) {}
 
 WorkerPort::~WorkerPort() { stop(); }
 
@@ -87,18 +87,22 @@ void WorkerPort::receive_some() {
 
 void WorkerPort::take(const Inbound& inbound) {
   const std::string node = inbound.user_id.substr(kNodePrefix.size());
-  auto& peer = peers_[node];
-  if (peer == nullptr) peer = std::make_unique<Peer>(parts_.epoch.value);
-  auto received = peer->session.receive(inbound.payload);
+  const auto sender = peers_.sender(node, inbound.payload, boottime());
+  if (!sender) {
+    log_debug("worker {}: {}", node, sender.error().message);
+    return;
+  }
+  Peer& peer = **sender;
+  auto received = peer.session.receive(inbound.payload);
   if (!received) {
     log_debug("worker {}: {}", node, received.error().message);
     return;
   }
-  if (received->fresh) peer->welcomed = false;
-  peer->route = inbound.peer;
-  peer->heard_at = boottime();
-  for (const std::string& payload : received->payloads) take_message(node, *peer, payload);
-  flush(*peer);
+  if (received->fresh) peer.welcomed = false;
+  peer.route = inbound.peer;
+  peer.heard_at = boottime();
+  for (const std::string& payload : received->payloads) take_message(node, peer, payload);
+  flush(peer);
 }
 
 void WorkerPort::take_message(const std::string& node, Peer& peer, const std::string& payload) {
@@ -121,25 +125,41 @@ void WorkerPort::take_message(const std::string& node, Peer& peer, const std::st
   }
 }
 
+std::string WorkerPort::why_refused(const std::string& node, const Peer& peer,
+                                    const HelloPart& hello) {
+  if (hello.node != node) {
+    return "this key belongs to node '" + node + "', not to '" + hello.node +
+           "'; correct the worker's name";
+  }
+  if (hello.protocol_min > kWorkerProtocol || hello.protocol_max < kWorkerProtocol) {
+    return "the worker speaks protocols " + std::to_string(hello.protocol_min) + " to " +
+           std::to_string(hello.protocol_max) + ", the controller " +
+           std::to_string(kWorkerProtocol) + "; install releases that are at most two apart";
+  }
+  const Instant now = boottime();
+  const Peer* twin = peers_.twin_of(node, peer, hello.boot_id, now - parts_.suspect_after());
+  if (twin == nullptr) return {};
+  const std::string text = "a second machine has this node's key (boot " + hello.boot_id +
+                           ", address " + hello.inventory.address +
+                           ") and is refused; enrol it under a name of its own";
+  if (alarms_.raise(node, text, now)) log_error("worker {}: {}", node, text);
+  return "another machine is node '" + node +
+         "' and is alive: its key was copied; enrol this "
+         "machine under a name of its own, or, if this is the right one, stop the worker there";
+}
+
 bool WorkerPort::take_hello(const std::string& node, Peer& peer, const HelloPart& hello) {
   ControllerMessage reply;
-  if (hello.node != node) {
-    reply.refused = "this key belongs to node '" + node + "', not to '" + hello.node +
-                    "'; correct the worker's name";
-  } else if (hello.protocol_min > kWorkerProtocol || hello.protocol_max < kWorkerProtocol) {
-    reply.refused = "the worker speaks protocols " + std::to_string(hello.protocol_min) + " to " +
-                    std::to_string(hello.protocol_max) + ", the controller " +
-                    std::to_string(kWorkerProtocol) +
-                    "; install releases that are at most two apart";
-  }
+  reply.refused = why_refused(node, peer, hello);
   if (!reply.refused.empty()) {
     log_warn("worker {} refused: {}", node, reply.refused);
     send_to(peer, reply);
     return false;
   }
-  if (!peer.boot_id.empty() && peer.boot_id != hello.boot_id) {
+  const Peer* before = peers_.served(node);
+  if (before != nullptr && before->boot_id != hello.boot_id)
     log_info("worker {}: a new boot", node);
-  }
+  peers_.serve(node, peer);
   peer.boot_id = hello.boot_id;
   peer.welcomed = true;
   peer.lost = false;
@@ -157,14 +177,12 @@ void WorkerPort::send_queued() {
     ready.swap(queued_);
   }
   for (const auto& [node, message] : ready) {
-    const auto found = peers_.find(node);
-    if (found == peers_.end() || !found->second->welcomed) continue;
-    send_to(*found->second, message);
+    Peer* peer = peers_.served(node);
+    if (peer != nullptr && peer->welcomed) send_to(*peer, message);
   }
   if (ready.empty()) return;
   for (const auto& [node, message] : ready) {
-    const auto found = peers_.find(node);
-    if (found != peers_.end()) flush(*found->second);
+    if (Peer* peer = peers_.served(node)) flush(*peer);
   }
 }
 
@@ -183,17 +201,16 @@ void WorkerPort::flush(Peer& peer) {
 
 void WorkerPort::look_after_peers() {
   const Instant now = boottime();
-  for (auto& [node, peer] : peers_) {
-    if (peer->welcomed && !peer->lost && now - peer->heard_at > kWorkerSilence) {
-      peer->lost = true;
+  peers_.for_each([&](const std::string& node, Peer& peer, bool is_served) {
+    const bool is_silent = now - peer.heard_at > kWorkerSilence;
+    if (is_served && peer.welcomed && !peer.lost && is_silent) {
       log_warn("worker {}: nothing heard for {} s", node, kWorkerSilence.seconds());
       push(WorkerLost{node});
-    } else if (peer->lost && now - peer->heard_at <= kWorkerSilence) {
-      peer->lost = false;
     }
-    const auto wake = peer->session.wake_at();
-    if (wake.has_value() && *wake <= now && !peer->lost) flush(*peer);
-  }
+    peer.lost = is_silent;
+    const auto wake = peer.session.wake_at();
+    if (wake.has_value() && *wake <= now && !peer.lost) flush(peer);
+  });
 }
 
 }  // namespace muster

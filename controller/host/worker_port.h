@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,8 +13,9 @@
 #include "base/link/link.h"
 #include "base/link/poller.h"
 #include "base/message/worker.h"
-#include "base/session/session.h"
 #include "controller/core/command.h"
+#include "controller/host/clock.h"
+#include "controller/host/worker_peers.h"
 
 namespace muster {
 
@@ -27,6 +27,8 @@ struct WorkerPortParts {
   Epoch epoch;
   std::string cluster_id;
   std::function<bool(Command)> push;  // To the engine; false: its queue is full.
+  // So long a machine keeps its node's name without a word, against others with its key.
+  std::function<Duration()> suspect_after;
 };
 
 class WorkerPort {
@@ -40,22 +42,17 @@ class WorkerPort {
   void stop();
   // Any thread. Dropped when the node is not connected: its hello derives everything again.
   void send(const std::string& node, ControllerMessage message);
+  // Nodes whose key two machines have. Any thread.
+  std::vector<NodeAlarm> alarms() const { return alarms_.standing(boottime()); }
 
  private:
-  struct Peer {
-    explicit Peer(std::uint64_t incarnation) : session(incarnation) {}
-    Session session;
-    PeerId route;
-    std::string boot_id;
-    Instant heard_at;
-    bool welcomed = false;  // Its hello was taken.
-    bool lost = false;
-  };
+  using Peer = WorkerPeer;
   void run();
   void receive_some();
   void take(const Inbound& inbound);
   void take_message(const std::string& node, Peer& peer, const std::string& payload);
   bool take_hello(const std::string& node, Peer& peer, const HelloPart& hello);
+  std::string why_refused(const std::string& node, const Peer& peer, const HelloPart& hello);
   void send_queued();
   void send_to(Peer& peer, const ControllerMessage& message);
   void flush(Peer& peer);
@@ -63,7 +60,8 @@ class WorkerPort {
   void push(Command command);
 
   WorkerPortParts parts_;
-  std::map<std::string, std::unique_ptr<Peer>> peers_;
+  WorkerPeers peers_;
+  NodeAlarms alarms_;
   WakeUp wake_;
   std::mutex mutex_;
   std::vector<std::pair<std::string, ControllerMessage>> queued_;

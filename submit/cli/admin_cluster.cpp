@@ -54,6 +54,7 @@ std::string status_text(const StatusReply& status) {
   line("Database:", database);
   line("Memory:", memory_to_text((status.memory_kib + 1023) / 1024));
   line("Your role:", status.role);
+  for (const std::string& alarm : status.alarms) line("ALARM:", alarm);
   return text;
 }
 

@@ -64,6 +64,7 @@ std::string nodes_table(const std::vector<NodeRow>& rows, const Terminal& termin
         memory_to_text(node.memory_mib_used) + "/" + memory_to_text(node.memory_mib);
     std::string note = node.reason;
     if (!node.connected && note.empty()) note = "not connected";
+    if (!node.alarm.empty()) note = "ALARM: " + node.alarm + (note.empty() ? "" : "; " + note);
     table.add({node.name, Cell(node.state, colour_of(node.state)),
                used_of(static_cast<std::uint64_t>(used), node.gpus.size()), types_of(node),
                used_of(node.cpus_used, node.cpus), memory, note});
