@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "base/daemon/command_line.h"
 #include "base/daemon/daemon.h"
 #include "controller/record/fold.h"
 
@@ -33,10 +34,15 @@ int run(const std::string& state_dir) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Folds finished journal segments into a snapshot; the controller starts it."};
+  CLI::App app{"Folds finished journal segments into a snapshot; the controller starts it.",
+               "muster-compactor"};
   std::string state_dir;
   app.add_option("--state-dir", state_dir, "where journal/ and snapshots/ are")->required();
   app.set_version_flag("--version", std::string("muster-compactor ") + MUSTER_VERSION);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return muster::end_command_line(app, error);
+  }
   return run(state_dir);
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/daemon/command_line.h"
 #include "base/daemon/daemon.h"
 #include "base/daemon/log.h"
 #include "base/link/keys.h"
@@ -128,7 +129,8 @@ int run_daemon(const Options& options, const std::string& program_dir) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"The controller of a Muster cluster: owns the queue, decides, keeps the journal."};
+  CLI::App app{"The controller of a Muster cluster: owns the queue, decides, keeps the journal.",
+               "muster-controller"};
   Options options;
   app.add_option("--config", options.config, "the configuration file (TOML)");
   app.add_option("--check-config", options.check_config, "check a configuration file and exit")
@@ -146,7 +148,11 @@ int main(int argc, char** argv) {
   app.add_flag("--migrate", options.migrate,
                "bring the database of --config to this release's schema and exit");
   app.set_version_flag("--version", std::string("muster-controller ") + MUSTER_VERSION);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return muster::end_command_line(app, error);
+  }
   if (!options.check_config.empty()) return check_config(options.check_config);
   if (!options.make_key.empty()) return make_key(options.make_key);
   if (!options.journal_cat.empty()) return muster::journal_cat(options.journal_cat);

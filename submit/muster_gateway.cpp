@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/daemon/command_line.h"
 #include "base/daemon/daemon.h"
 #include "base/daemon/log.h"
 #include "base/link/keys.h"
@@ -146,8 +147,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : muster::kExitUsage;
+    return muster::end_command_line(app, error);
   }
   if (auto begun = muster::begin_process(
           {arguments.name.empty() ? "muster-gateway" : arguments.name, 16384, 64});

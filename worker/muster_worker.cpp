@@ -6,6 +6,7 @@
 #include <iostream>
 #include <string>
 
+#include "base/daemon/command_line.h"
 #include "base/daemon/daemon.h"
 #include "base/daemon/log.h"
 #include "base/types/size.h"
@@ -154,7 +155,7 @@ int main_of(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? 0 : kExitUsage;
+    return end_command_line(app, problem);
   }
   return enrol_command->parsed() ? run_enrol(enrolment) : run(argc, argv, flags);
 }

@@ -124,6 +124,10 @@ int run(const Invocation& call) {
   Caller caller(call);
   auto reply = caller.ask<AccountingReply>(Verb::kAccounting, *filter);
   if (!reply) return fail_command(call, reply.error());
+  if (reply->rows.empty()) {
+    if (auto known = users_must_exist(filter->users); !known)
+      return fail_command(call, known.error());
+  }
   if (call.json) {
     print(to_json(*reply) + "\n");
     return kExitOk;

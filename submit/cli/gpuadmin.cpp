@@ -78,7 +78,9 @@ constexpr Command kCommand{
         "gpuadmin node drain n[1-2] --reason 'new kernel'\n"
         "gpuadmin config check /etc/muster/controller.toml\n"
         "gpuadmin drill controller --pid $(pidof muster-controller) --user kim",
-    .exit_status = "1    drill: something was lost, repeated or billed wrongly",
+    .exit_status =
+        "1    drill: something was lost, repeated or billed wrongly\n"
+        "78   config check, db migrate: the configuration is wrong",
 };
 
 struct VerbEntry {
@@ -119,6 +121,8 @@ int run(const Invocation& call) {
     if (verb.words == both) return verb.run(call, both, std::span(words).subspan(2));
   }
   std::string_view near = nearest_match(both, known);
+  if (near.empty()) near = nearest_match(first, known);
+  for (std::string_view& verb : known) verb = verb.substr(0, verb.find(' '));
   if (near.empty()) near = nearest_match(first, known);
   return fail_usage(call, "unknown verb \"" + escape_for_terminal(both.substr(0, 64)) + "\"" +
                               (near.empty() ? "; gpuadmin --help lists them"

@@ -101,6 +101,7 @@ class ListText {
   explicit ListText(bool json) : json_(json) { clear(); }
 
   void clear() {
+    is_empty_ = true;
     table_.emplace(wall_now());
     text_.clear();
     writer_.emplace(text_);
@@ -108,7 +109,9 @@ class ListText {
     writer_->key("rows");
     writer_->begin_array();
   }
+  bool is_empty() const { return is_empty_; }
   void add(std::span<const JobRow> rows) {
+    is_empty_ = is_empty_ && rows.empty();
     if (!json_) return table_->add(rows);
     for (const JobRow& row : rows) json::write(*writer_, row);
   }
@@ -121,6 +124,7 @@ class ListText {
 
  private:
   const bool json_;
+  bool is_empty_ = true;
   std::optional<JobsTable> table_;
   std::string text_;
   std::optional<JsonWriter> writer_;
@@ -154,6 +158,9 @@ int show_list(const Invocation& call, const JobsBody& body) {
     auto filled = fill(caller, body, text);
     if (!filled) return fail_command(call, filled.error());
     if (*filled) break;
+  }
+  if (text.is_empty()) {
+    if (auto known = users_must_exist(body.users); !known) return fail_command(call, known.error());
   }
   print(text.finish());
   return kExitOk;

@@ -4,6 +4,7 @@
 #include "base/message/json.h"
 #include "submit/cli/job_list.h"
 #include "submit/cli/terminal.h"
+#include "submit/cli/user.h"
 #include "submit/script/value.h"
 
 namespace muster {
@@ -30,6 +31,13 @@ Result<SelectBody> selection_of(const Invocation& call, std::span<const std::str
                 "which jobs? Give their numbers, or --name, --user, --queue or --all");
   }
   return body;
+}
+
+int fail_selection(const Invocation& call, const SelectBody& body, const Error& error) {
+  if (error.code == ErrorCode::kNotFound) {
+    if (auto known = users_must_exist(body.users); !known) return fail_command(call, known.error());
+  }
+  return fail_command(call, error);
 }
 
 void print_change(const Invocation& call, const ChangeReply& reply, std::string_view done) {

@@ -31,6 +31,9 @@ constexpr Option kSelectAll{.name = "all", .letter = 'a', .help = "all jobs of y
 // words are the jobs given as operands. kInvalid when nothing at all was chosen.
 Result<SelectBody> selection_of(const Invocation& call, std::span<const std::string> words);
 
+// Ends the command as fail_command() does; an unknown --user is named instead of "no job matches".
+int fail_selection(const Invocation& call, const SelectBody& body, const Error& error);
+
 // Prints what a changing verb answered: "Held job 17", its notes, or JSON. done is the verb's past
 // tense.
 void print_change(const Invocation& call, const ChangeReply& reply, std::string_view done);

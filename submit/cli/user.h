@@ -4,7 +4,10 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <span>
 #include <string>
+
+#include "base/types/result.h"
 
 namespace muster {
 
@@ -16,5 +19,9 @@ struct UserIds {
   gid_t gid = 0;
 };
 std::optional<UserIds> find_user(const std::string& name);
+
+// kNotFound, naming the first that nobody on this host has. Ask it when nothing was found: jobs of
+// people who have left stay visible under their names.
+Result<void> users_must_exist(std::span<const std::string> names);
 
 }  // namespace muster

@@ -65,11 +65,17 @@ class Daemon:
     def __init__(self, name, argv, log, ready):
         self.name, self.argv, self.log, self.ready = name, argv, log, ready
         self.process = None
+        self.extra = {}  # Of its environment.
 
     def start(self, seconds=30):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                self.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                self.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env={**os.environ, **self.extra},
             )
 
         def up():
@@ -113,6 +119,9 @@ class Cluster:
         self.dir = tempfile.mkdtemp(prefix="mc.", dir=os.environ.get("TMPDIR", "/tmp"))
         os.chmod(self.dir, 0o755)
         self.user = job_user()
+        # As on a real node, where /run is one: what need not survive a reboot lies on a tmpfs.
+        memory = "/dev/shm" if os.path.ismount("/dev/shm") else self.dir
+        self.run_dir = tempfile.mkdtemp(prefix="mc.", dir=memory)
         self.home = os.path.join(self.dir, "work")
         os.mkdir(self.home)
         os.chown(self.home, self.user.pw_uid, self.user.pw_gid)
@@ -145,6 +154,10 @@ class Cluster:
         except BaseException:
             self.stop()
             raise
+
+    def add(self, daemon):
+        """Every daemon, before it is started for the first time."""
+        self.daemons[daemon.name] = daemon
 
     def path(self, *names):
         return os.path.join(self.dir, *names)
@@ -226,8 +239,8 @@ class Cluster:
             ready,
         )
         daemon.start = start
+        self.add(daemon)
         daemon.start()
-        self.daemons["controller"] = daemon
 
     def start_gateway(self):
         server_key = self.path("controller/keys/transport.pub")
@@ -250,8 +263,8 @@ class Cluster:
             self.path("gateway.log"),
             lambda: os.path.exists(self.gateway_socket) and self.ping(),
         )
+        self.add(daemon)
         daemon.start()
-        self.daemons["gateway"] = daemon
 
     def start_node(self, node, index):
         first = 21000 + index * 1000
@@ -268,6 +281,8 @@ class Cluster:
             os.path.join(BIN, "muster-launcher"),
             "--state-dir",
             os.path.join(run, "launcher"),
+            "--run-dir",
+            os.path.join(self.run_dir, node),
             "--socket",
             sock,
             "--keys",
@@ -283,13 +298,14 @@ class Cluster:
         ]
         if not IS_ROOT:
             launcher.append("--single-user")
-        self.daemons[node + ".launcher"] = Daemon(
+        daemon = Daemon(
             node + ".launcher",
             launcher,
             os.path.join(run, "launcher.log"),
             lambda: os.path.exists(sock),
         )
-        self.daemons[node + ".launcher"].start()
+        self.add(daemon)
+        daemon.start()
         with open(os.path.join(run, "worker.toml"), "w") as file:
             file.write(
                 f"""node = "{node}"
@@ -310,8 +326,9 @@ address = "127.0.0.1"
 """
             )
         worker = [os.path.join(BIN, "muster-worker"), "--config", os.path.join(run, "worker.toml")]
-        self.daemons[node] = Daemon(node, worker, os.path.join(run, "worker.log"), lambda: True)
-        self.daemons[node].start()
+        daemon = Daemon(node, worker, os.path.join(run, "worker.log"), lambda: True)
+        self.add(daemon)
+        daemon.start()
 
     def stop(self):
         try:
@@ -330,8 +347,9 @@ address = "127.0.0.1"
         if self.conninfo:
             self.postgres("stop", "immediate")
         if os.environ.get("MUSTER_KEEP"):
-            print("kept:", self.dir)
+            print("kept:", self.dir, self.run_dir)
         else:
+            shutil.rmtree(self.run_dir, ignore_errors=True)
             shutil.rmtree(self.dir, ignore_errors=True)
 
     def __enter__(self):
