@@ -26,11 +26,15 @@ constexpr std::string_view kNotes =
     "The command line beats the script. SCRIPT may be - for standard input. In file names %j is "
     "the job, %A the\n"
     "array's job, %a the index, %x the name, %u the user, %N the node, %n its number, %t the "
-    "rank, %r the attempt.";
+    "rank, %r the attempt.\n"
+    "With --launch torchrun, words behind -- go to torchrun after those that we give it: options "
+    "of its, then the\n"
+    "program. They win over ours.";
 constexpr std::string_view kExamples =
     "gpusubmit --gpus 1 --time 30m train.sh            # one GPU\n"
     "gpusubmit --nodes 2 --gpus-per-node 4 --launch tasks train.sh   # 8 ranks, MASTER_ADDR and "
     "RANK set\n"
+    "gpusubmit --nodes 2 --gpus-per-node 4 --launch torchrun -- -r 1 -t 1 train.py --lr 0.1\n"
     "gpusubmit --array 0-99%8 sweep.sh                 # 100 runs, 8 at a time\n"
     "gpusubmit --wait -- nvidia-smi                    # a command; exit as it did";
 constexpr std::string_view kExitStatus =

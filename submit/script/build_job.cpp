@@ -83,8 +83,18 @@ class JobBuilder {
                   ErrorCode::kLimit);
   }
 
+  // A command of torchrun may begin with options of torchrun: then its program has the name.
+  const std::string& named_after() const {
+    if (!context_.is_command) return context_.script_name;
+    const std::vector<std::string>& argv = context_.argv;
+    if (!argv.front().starts_with("-")) return argv.front();
+    const auto is_program = [](const std::string& word) { return word.ends_with(".py"); };
+    const auto found = std::find_if(argv.begin(), argv.end(), is_program);
+    return found == argv.end() ? argv.front() : *found;
+  }
+
   std::string default_name() const {
-    const std::string& path = context_.is_command ? context_.argv.front() : context_.script_name;
+    const std::string& path = named_after();
     const std::size_t slash = path.find_last_of('/');
     return path.substr(slash == std::string::npos ? 0 : slash + 1);
   }

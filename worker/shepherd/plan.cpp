@@ -142,22 +142,23 @@ std::vector<std::string> words_of(const Launch& launch) {
     const std::size_t processes = gpus > 0 ? gpus : launch.member().tasks;
     const std::string port =
         launch.go.ports.empty() ? "0" : std::to_string(launch.go.ports.front());
+    // With underscores, which every release knows; 1.x has no spelling with dashes.
     words = {"torchrun",
              "--nnodes",
              std::to_string(launch.common.members.size()),
-             "--nproc-per-node",
+             "--nproc_per_node",
              std::to_string(processes),
-             "--rdzv-id",
+             "--rdzv_id",
              std::to_string(launch.common.attempt.job.value) + "." +
                  (launch.common.array.is_array
                       ? std::to_string(launch.common.attempt.element.value) + "."
                       : "") +
                  std::to_string(launch.common.attempt.attempt.value),
-             "--rdzv-backend",
+             "--rdzv_backend",
              "c10d",
-             "--rdzv-endpoint",
+             "--rdzv_endpoint",
              launch.go.master_address + ":" + port,
-             "--max-restarts",
+             "--max_restarts",
              "0"};
   }
   if (!spec.is_command) words.push_back(launch.script_path);

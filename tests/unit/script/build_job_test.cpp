@@ -133,6 +133,14 @@ TEST(BuildJob, TakesACommand) {
   EXPECT_THAT(job.launch.argv, ElementsAre("/usr/bin/env", "true"));
 }
 
+TEST(BuildJob, NamesAJobOfTorchrunAfterItsProgram) {
+  JobContext context;
+  context.is_command = true;
+  context.argv = {"-r", "1", "dir/train.py", "--lr", "1"};
+  context.cwd = "/";
+  EXPECT_EQ(built(line({"--launch", "torchrun"}), context).spec.name, "train.py");
+}
+
 TEST(BuildJob, WarnsOfNodesWithoutAProcess) {
   EXPECT_THAT(
       built(line({"--nodes", "3"}), script_context()).warnings,
