@@ -1,6 +1,12 @@
 // The spec and the files of an attempt, to bytes and back.
 #include "base/order/attempt_files.h"
 
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/order/fd.h"
 #include "base/order/local_wire.h"
 
 namespace muster {
@@ -41,9 +47,6 @@ void describe(Wire& wire, ShepherdSpec& v) {
   describe_ports(wire, v.ports);
   wire::describe(wire, v.reap_cause);
   wire.flag(v.reap_launched);
-  wire.number(v.log.number);
-  wire.number(v.log.rank);
-  wire.flag(v.log.errors);
 }
 
 template <class Wire>
@@ -118,5 +121,27 @@ template Result<ShepherdSpec> decode_file(std::string_view);
 template Result<ShepherdRecord> decode_file(std::string_view);
 template Result<TasksRecord> decode_file(std::string_view);
 template Result<ExitFile> decode_file(std::string_view);
+
+Result<void> write_exit_file(int attempt_directory, const ExitFile& exit) {
+  const auto failed = [](const char* step) {
+    return fail(ErrorCode::kUnavailable,
+                std::string(step) + " exit record: " + std::strerror(errno));
+  };
+  const Result<std::string> bytes = encode_file(exit);
+  if (!bytes.ok()) return bytes.error();
+  // The draft may be a preallocated one: write into it rather than truncate first.
+  const Fd file(::openat(attempt_directory, kExitDraftFile, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.is_open() ||
+      ::write(file.number(), bytes->data(), bytes->size()) != static_cast<ssize_t>(bytes->size()) ||
+      ::ftruncate(file.number(), static_cast<off_t>(bytes->size())) != 0 ||
+      ::fsync(file.number()) != 0) {
+    return failed("write");
+  }
+  if (::renameat(attempt_directory, kExitDraftFile, attempt_directory, kExitFile) != 0 ||
+      ::fsync(attempt_directory) != 0) {
+    return failed("keep");
+  }
+  return {};
+}
 
 }  // namespace muster

@@ -25,10 +25,10 @@ constexpr char kShepherdSuffix[] = ".shepherd";
 constexpr char kTasksSuffix[] = ".tasks";
 constexpr char kSocketSuffix[] = ".socket";
 
-enum class ShepherdMode : std::uint8_t { kRun, kReap, kOpenLog };
+enum class ShepherdMode : std::uint8_t { kRun, kReap, kSweep };
 template <>
 struct EnumNames<ShepherdMode> {
-  static constexpr std::array<std::string_view, 3> kNames{"run", "reap", "open-log"};
+  static constexpr std::array<std::string_view, 3> kNames{"run", "reap", "sweep"};
 };
 
 // Descriptors a shepherd starts with; held ports follow from kFirstPortFd on.
@@ -56,7 +56,6 @@ struct ShepherdSpec {
   std::vector<std::uint16_t> ports;
   Cause reap_cause;  // Mode reap: what the exit record will say.
   bool reap_launched = false;
-  LocalLogOpen log;  // Mode open-log.
 };
 
 struct ShepherdRecord {
@@ -108,6 +107,10 @@ Result<std::string> encode_file(const ShepherdSpec& value);
 Result<std::string> encode_file(const ShepherdRecord& value);
 Result<std::string> encode_file(const TasksRecord& value);
 Result<std::string> encode_file(const ExitFile& value);
+
+// The exit record: written beside, synced, renamed, the directory synced. The caller retries a
+// failure.
+Result<void> write_exit_file(int attempt_directory, const ExitFile& file);
 
 // kCorrupt unless bytes are exactly one such value.
 template <class Value>

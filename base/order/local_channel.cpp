@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/order/descriptors.h"
 #include "base/order/wire.h"
 
 namespace muster {
@@ -33,18 +34,6 @@ Result<sockaddr_un> address_of(const std::string& path) {
   return address;
 }
 
-void collect_fds(msghdr& message, std::deque<Fd>& fds) {
-  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-    const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int number = -1;
-      std::memcpy(&number, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-      fds.emplace_back(number);
-    }
-  }
-}
-
 }  // namespace
 
 LocalChannel::LocalChannel(Fd socket) : socket_(std::move(socket)) {
@@ -64,23 +53,10 @@ Result<void> LocalChannel::send(std::string frame, Fd attached) {
 Result<void> LocalChannel::flush() {
   while (!queue_.empty()) {
     Outgoing& out = queue_.front();
-    iovec part{out.bytes.data() + out.sent, out.bytes.size() - out.sent};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    if (out.attached.is_open()) {
-      message.msg_control = control;
-      message.msg_controllen = sizeof(control);
-      cmsghdr* c = CMSG_FIRSTHDR(&message);
-      c->cmsg_level = SOL_SOCKET;
-      c->cmsg_type = SCM_RIGHTS;
-      c->cmsg_len = CMSG_LEN(sizeof(int));
-      const int number = out.attached.number();
-      std::memcpy(CMSG_DATA(c), &number, sizeof(int));
-    }
-    const ssize_t sent = ::sendmsg(socket_.number(), &message, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
+    std::vector<int> attached;
+    if (out.attached.is_open()) attached.push_back(out.attached.number());
+    const ssize_t sent =
+        send_message(socket_.number(), std::string_view(out.bytes).substr(out.sent), attached);
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
     if (sent < 0) return gone("send to local peer");
     out.attached.reset();
@@ -94,20 +70,13 @@ Result<void> LocalChannel::flush() {
 // True while there may be more to read.
 Result<bool> LocalChannel::read_some() {
   char buffer[kReadBytes];
-  iovec part{buffer, sizeof(buffer)};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kFdsAtOnce)];
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  const ssize_t size = ::recvmsg(socket_.number(), &message, MSG_CMSG_CLOEXEC);
-  if (size < 0 && errno == EINTR) return true;
+  ReceivedMessage received = receive_message(socket_.number(), buffer, sizeof(buffer), 0);
+  const ssize_t size = received.size;
   if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
   if (size < 0) return gone("local peer");
   if (size == 0) return fail(ErrorCode::kUnavailable, "local peer closed the connection");
-  collect_fds(message, input_fds_);
-  if (input_fds_.size() > kFdsAtOnce || (message.msg_flags & MSG_CTRUNC) != 0) {
+  for (Fd& fd : received.descriptors) input_fds_.push_back(std::move(fd));
+  if (input_fds_.size() > kFdsAtOnce || received.is_cut) {
     return fail(ErrorCode::kCorrupt, "local peer sent too many descriptors");
   }
   input_.append(buffer, static_cast<std::size_t>(size));

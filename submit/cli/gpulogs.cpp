@@ -52,7 +52,7 @@ constexpr Command kCommand{
         "With\n"
         "--json the place of the file is printed instead. Of a job that has ended the file itself "
         "is read,\n"
-        "so it must be seen from this host; nodes keep output while it runs only.",
+        "so it must be seen from this host. What no file of yours has its nodes keep for a day.",
     .examples =
         "gpulogs 17                    # all of it\n"
         "gpulogs -f 17                 # and go on until the job has ended\n"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/order/fd.h"
+#include "base/order/small_file.h"
 
 namespace muster {
 namespace {
@@ -126,10 +127,9 @@ Result<PinnedKeys> read_pinned_keys(const std::string& path) {
     return fail(ErrorCode::kInvalid,
                 path + ": must belong to this user and be writable by no other");
   }
-  std::string text(kKeysBytesMax + 1, '\0');
-  const ssize_t size = ::read(file.number(), text.data(), text.size());
-  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-  Result<PinnedKeys> keys = parse_pinned_keys(text);
+  const Result<std::string> text = read_file(file.number(), kKeysBytesMax);
+  if (!text.ok()) return fail(text.error().code, path + ": " + text.error().message);
+  Result<PinnedKeys> keys = parse_pinned_keys(*text);
   if (!keys.ok()) return fail(keys.error().code, path + ": " + keys.error().message);
   return keys;
 }

@@ -29,6 +29,7 @@ class Gatekeeper {
   Result<Admitted> admit(const LocalPrepare& prepare, Epoch epoch, std::int64_t now_s);
   // kUnavailable when nothing is wrong with it but the time.
   Result<GoOrder> admit(const LocalGo& go, Epoch epoch, std::int64_t now_s) const;
+  void replace_keys(PinnedKeys keys) { keys_ = std::move(keys); }
   const Uuid& cluster() const { return keys_.cluster; }
 
  private:

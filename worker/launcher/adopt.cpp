@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/order/small_file.h"
 #include "worker/launcher/launcher.h"
-#include "worker/launcher/spawn.h"
 
 namespace muster {
 namespace {
@@ -19,10 +19,8 @@ namespace {
 constexpr std::int64_t kAdoptMs = 3000;
 
 std::string this_boot() {
-  const Fd file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-  char text[36] = {};
-  const ssize_t size = ::read(file.number(), text, sizeof(text));
-  return std::string(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+  const Result<std::string> text = read_file(-1, "/proc/sys/kernel/random/boot_id", 64);
+  return text.ok() ? text->substr(0, text->find('\n')) : std::string();
 }
 
 }  // namespace
@@ -59,8 +57,6 @@ void Launcher::look_again(std::int64_t now_ms) {
     if (attempt.adopt_until_ms == 0) continue;
     look_for_shepherd(entry.first, attempt);
     if (attempt.adopt_until_ms == 0 || now_ms < attempt.adopt_until_ms) continue;
-    // Nobody took the claim, or whoever did is dead: nothing can start any more once we hold it.
-    (void)store_.claim(entry.first);
     reap(entry.first, attempt);
   }
 }
@@ -128,11 +124,12 @@ bool Launcher::connect_shepherd(const AttemptKey& key, Attempt& attempt,
 void Launcher::reap(const AttemptKey& key, Attempt& attempt) {
   attempt.adopt_until_ms = 0;
   attempt.waiting.clear();
+  if (!was_rebooted_ && end_unclaimed(key, attempt)) return;
   ShepherdSpec spec = spec_for(key, ShepherdMode::kReap);
   spec.reap_cause = attempt.end;
   spec.reap_cause.node = settings_.node;
   spec.reap_launched = attempt.was_running || attempt.end.kind == CauseKind::kNodeFailed;
-  Result<Fd> socket = spawn_shepherd(settings_.shepherd_path, spec, directories_of(attempt), {});
+  Result<Fd> socket = spawner_.spawn(spec, directories_of(attempt), {});
   if (!socket.ok()) {
     say(key, socket.error().message);
     attempt.adopt_until_ms = wall_seconds() * 1000 + 1000;  // Try again.
@@ -142,6 +139,24 @@ void Launcher::reap(const AttemptKey& key, Attempt& attempt) {
   attempt.link = Link::kReaper;
   attempt.is_guess = false;
   if (attempt.state.phase != LocalPhase::kEnded) attempt.state.phase = LocalPhase::kStopping;
+}
+
+// Once we hold the claim nothing of it can start any more, and nothing did: there is nobody to
+// kill, and no need for a process that might not start either.
+bool Launcher::end_unclaimed(const AttemptKey& key, Attempt& attempt) {
+  if (!store_.claim(key)) return false;
+  if (attempt.end.kind == CauseKind::kShepherdFailed) {
+    attempt.end.kind = CauseKind::kLaunchFailed;
+    attempt.end.retry = Retry::kElsewhere;
+    attempt.end.evidence = "its shepherd ended before it began";
+  }
+  ExitFile exit{key, attempt.state.epoch, 0, {}};
+  exit.record.cause = attempt.end;
+  exit.record.cause.node = settings_.node;
+  exit.record.ended_wall = {wall_seconds() * 1000000};
+  if (!write_exit_file(attempt.directory.number(), exit).ok()) return false;
+  note_ended(key, attempt, exit);
+  return true;
 }
 
 void Launcher::read_shepherd(const AttemptKey& key, Attempt& attempt) {
@@ -177,8 +192,10 @@ void Launcher::note_gone(const AttemptKey& key, Attempt& attempt) {
   attempt.channel.reset();
   attempt.link = Link::kNone;
   for (auto entry = log_asks_.begin(); entry != log_asks_.end();) {
-    LogAsk& ask = (entry++)->second;
-    if (ask.wanted.key == key && !ask.opener) start_opener(ask, attempt);
+    const auto ask = entry++;
+    LocalLogOpened answer;
+    answer.error = "it has just ended, retry";
+    if (ask->second.key == key) answer_log(ask->first, std::move(answer), Fd());
   }
   if (attempt.state.phase == LocalPhase::kEnded) return;
   const Result<ExitFile> exit = Store::read_exit(attempt.directory.number());
@@ -186,11 +203,13 @@ void Launcher::note_gone(const AttemptKey& key, Attempt& attempt) {
     note_ended(key, attempt, *exit);
     return;
   }
-  if (!was_reaper) {
-    attempt.end.kind = CauseKind::kShepherdFailed;
-    attempt.end.retry = Retry::kAnywhere;
-    attempt.end.evidence = "its shepherd died";
+  if (was_reaper) {
+    attempt.adopt_until_ms = wall_seconds() * 1000 + 1000;  // Try again.
+    return;
   }
+  attempt.end.kind = CauseKind::kShepherdFailed;
+  attempt.end.retry = Retry::kAnywhere;
+  attempt.end.evidence = "its shepherd died";
   say(key, attempt.end.evidence);
   reap(key, attempt);
 }
@@ -206,26 +225,6 @@ void Launcher::note_ended(const AttemptKey& key, Attempt& attempt, const ExitFil
   push(attempt.state);
   // Its shepherd died between the record and the cleaning up.
   if (attempt.link == Link::kNone && store_.is_uncleaned(key)) reap(key, attempt);
-}
-
-void Launcher::read_openers() {
-  std::vector<std::uint64_t> numbers;
-  for (const auto& entry : log_asks_) {
-    if (entry.second.opener) numbers.push_back(entry.first);
-  }
-  for (const std::uint64_t number : numbers) {
-    Result<std::vector<ReceivedFrame>> frames = log_asks_[number].opener->receive();
-    LocalLogOpened answer;
-    answer.error = "the helper that reads it as the user failed";
-    if (frames.ok() && frames->empty()) continue;
-    Fd file;
-    if (frames.ok()) {
-      Result<LocalLogOpened> opened = decode_local<LocalLogOpened>(frames->front().frame);
-      if (opened.ok()) answer = std::move(*opened);
-      file = std::move(frames->front().fd);
-    }
-    answer_log(number, std::move(answer), std::move(file));
-  }
 }
 
 void notify_service_manager(const char* text) {

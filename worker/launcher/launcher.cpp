@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/order/wire.h"
-#include "worker/launcher/spawn.h"
 
 namespace muster {
 namespace {
@@ -28,6 +27,7 @@ Launcher::Launcher(const LauncherSettings& settings, PinnedKeys keys, Store stor
     : settings_(settings),
       gate_(settings_, std::move(keys)),
       store_(std::move(store)),
+      spawner_(settings.shepherd_path),
       ports_(settings.port_first, settings.port_last) {
   // Several launchers may share a machine, and each must find only its own groups again.
   const Hash256 hash =
@@ -70,9 +70,6 @@ std::vector<pollfd> Launcher::polls() {
   for (const auto& entry : attempts_) {
     if (entry.second.channel) add(entry.second.channel);
   }
-  for (const auto& entry : log_asks_) {
-    if (entry.second.opener) add(entry.second.opener);
-  }
   return polls;
 }
 
@@ -100,7 +97,6 @@ Result<void> Launcher::turn(int timeout_ms) {
     if (has(entry.second.channel)) ready.push_back(entry.first);
   }
   for (const AttemptKey& key : ready) read_shepherd(key, attempts_[key]);
-  read_openers();
   for (Worker& worker : workers_) {
     if (has(worker.channel)) read_worker(worker);
   }
@@ -109,6 +105,7 @@ Result<void> Launcher::turn(int timeout_ms) {
   if (is_looking) look_again(wall_seconds() * 1000);
   if (was_rebooted_) settle_reboot();
   const Result<void> started = start_orders();
+  forget_ended();
   answer_lists();
   return started;
 }
@@ -175,7 +172,8 @@ Result<void> Launcher::obey(Worker& worker, const LocalFrame& frame) {
     case LocalType::kSignal:
       return with(decode_local<LocalSignal>(frame), [&](LocalSignal& m) { pass_on(m.key, frame); });
     case LocalType::kForget:
-      return with(decode_local<LocalForget>(frame), [&](LocalForget& m) { forget(m.key); });
+      return with(decode_local<LocalForget>(frame),
+                  [&](LocalForget& m) { forgets_.insert(m.key); });
     case LocalType::kList:
       return with(decode_local<LocalList>(frame), [&](LocalList&) { worker.wants_list = true; });
     case LocalType::kLogOpen:
@@ -253,8 +251,7 @@ void Launcher::start(Order& order) {
   spec.script = std::move(order.prepare.script);
   spec.environment = std::move(order.prepare.environment);
   spec.ports = attempt.state.ports;
-  Result<Fd> socket =
-      spawn_shepherd(settings_.shepherd_path, spec, directories_of(attempt), order.ports);
+  Result<Fd> socket = spawner_.spawn(spec, directories_of(attempt), order.ports);
   if (!socket.ok()) {
     attempt.end.kind = CauseKind::kLaunchFailed;
     attempt.end.retry = Retry::kElsewhere;
@@ -345,12 +342,22 @@ void Launcher::pass_on(const AttemptKey& key, const LocalFrame& frame) {
   }
 }
 
-void Launcher::forget(const AttemptKey& key) {
-  const auto found = attempts_.find(key);
-  if (found == attempts_.end() || found->second.state.phase != LocalPhase::kEnded) return;
-  const Result<void> forgotten = store_.forget(key, found->second.expiry_s, wall_seconds());
-  if (!forgotten.ok()) say(key, forgotten.error().message);
-  attempts_.erase(found);
+// All of a turn by one sync. A disk that refuses leaves them; the controller asks again.
+void Launcher::forget_ended() {
+  std::map<AttemptKey, std::int64_t> ended;  // To the expiry of its order.
+  for (const AttemptKey& key : std::exchange(forgets_, {})) {
+    const auto found = attempts_.find(key);
+    if (found == attempts_.end() || found->second.state.phase != LocalPhase::kEnded) continue;
+    ended[key] = found->second.expiry_s;
+  }
+  const Result<void> forgotten = store_.forget(ended, wall_seconds());
+  for (const auto& entry : ended) {
+    if (forgotten.ok()) {
+      attempts_.erase(entry.first);
+    } else {
+      say(entry.first, forgotten.error().message);
+    }
+  }
 }
 
 // Nothing is said of an attempt before its shepherd was found or given up: "running" could be
@@ -368,39 +375,25 @@ void Launcher::answer_lists() {
   }
 }
 
+// Its shepherd answers while it lives. Afterwards there is what no file of the user's has.
 void Launcher::open_log(Worker& worker, const LocalLogOpen& message) {
   const std::uint64_t number = next_id_++;
-  LogAsk& ask = log_asks_[number];
-  ask.worker = worker.id;
-  ask.number = message.number;
-  ask.wanted = message;
-  ask.wanted.number = number;
+  log_asks_[number] = {worker.id, message.number, message.key};
   const auto found = attempts_.find(message.key);
-  LocalLogOpened refusal;
-  if (found == attempts_.end()) refusal.error = "this node does not know that attempt";
-  if (log_asks_.size() > kLogAsksMax) refusal.error = "too many readers at once, retry";
-  if (!refusal.error.empty()) {
-    answer_log(number, std::move(refusal), Fd());
-  } else if (found->second.link == Link::kShepherd &&
+  LocalLogOpened answer;
+  if (log_asks_.size() > kLogAsksMax) {
+    answer.error = "too many readers at once, retry";
+    answer_log(number, std::move(answer), Fd());
+  } else if (found != attempts_.end() && found->second.link == Link::kShepherd &&
              found->second.state.phase != LocalPhase::kEnded) {
-    (void)found->second.channel->send(*encode_local(ask.wanted)).ok();
+    LocalLogOpen ask = message;
+    ask.number = number;
+    (void)found->second.channel->send(*encode_local(ask)).ok();
   } else {
-    start_opener(ask, found->second);
+    Fd kept = store_.open_kept(message.key, message.rank, message.errors);
+    if (!kept.is_open()) answer.error = "this node keeps no output of that attempt or rank";
+    answer_log(number, std::move(answer), std::move(kept));
   }
-}
-
-// Of an attempt without a shepherd a helper reads, as its user.
-void Launcher::start_opener(LogAsk& ask, const Attempt& attempt) {
-  ShepherdSpec spec = spec_for(ask.wanted.key, ShepherdMode::kOpenLog);
-  spec.log = ask.wanted;
-  Result<Fd> socket = spawn_shepherd(settings_.shepherd_path, spec, directories_of(attempt), {});
-  if (socket.ok()) {
-    ask.opener = std::make_unique<LocalChannel>(std::move(*socket));
-    return;
-  }
-  LocalLogOpened refusal;
-  refusal.error = socket.error().message;
-  answer_log(ask.wanted.number, std::move(refusal), Fd());
 }
 
 void Launcher::answer_log(std::uint64_t number, LocalLogOpened answer, Fd file) {
@@ -413,6 +406,26 @@ void Launcher::answer_log(std::uint64_t number, LocalLogOpened answer, Fd file) 
     break;
   }
   log_asks_.erase(found);
+}
+
+void Launcher::reload() {
+  Result<PinnedKeys> keys = read_pinned_keys(settings_.keys_path);
+  if (keys.ok() && keys->cluster == gate_.cluster()) {
+    gate_.replace_keys(std::move(*keys));
+  } else {
+    const char* why = keys.ok() ? "the keys are of another cluster" : keys.error().message.c_str();
+    std::fprintf(stderr, "muster-launcher: %s; the old keys stay\n", why);
+  }
+  spawner_ = Spawner(settings_.shepherd_path);
+}
+
+void Launcher::leave() {
+  // A process that is just becoming the server may hold a copy of it for a moment.
+  ::shutdown(listen_.number(), SHUT_RDWR);
+  if (!attempts_.empty()) return;
+  const int directory = store_.run_directory();
+  (void)spawner_.spawn(spec_for({}, ShepherdMode::kSweep), {directory, directory, directory}, {})
+      .ok();
 }
 
 void Launcher::push(const LocalState& state) {

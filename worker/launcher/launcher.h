@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "worker/launcher/admit.h"
 #include "worker/launcher/ports.h"
 #include "worker/launcher/settings.h"
+#include "worker/launcher/spawn.h"
 #include "worker/launcher/store.h"
 
 namespace muster {
@@ -23,6 +25,10 @@ class Launcher {
   static Result<std::unique_ptr<Launcher>> open(const LauncherSettings& settings);
   // One turn: waits at most timeout_ms for something to do, and does it. An error ends the program.
   Result<void> turn(int timeout_ms);
+  // Reads the pinned keys again and lets the next shepherd be of the program that is there now.
+  void reload();
+  // Call last. Removes our control groups when no attempt is left.
+  void leave();
 
  private:
   enum class Link { kNone, kShepherd, kReaper };
@@ -48,8 +54,7 @@ class Launcher {
   struct LogAsk {
     std::uint64_t worker = 0;
     std::uint64_t number = 0;
-    LocalLogOpen wanted;                   // With our number.
-    std::unique_ptr<LocalChannel> opener;  // Of an ended attempt; else its shepherd answers.
+    AttemptKey key;  // Whose shepherd answers.
   };
   struct Order {
     LocalPrepare prepare;
@@ -67,6 +72,7 @@ class Launcher {
   void look_again(std::int64_t now_ms);
   void settle_reboot();
   void reap(const AttemptKey& key, Attempt& attempt);
+  bool end_unclaimed(const AttemptKey& key, Attempt& attempt);
 
   // Workers.
   void accept_worker();
@@ -80,10 +86,9 @@ class Launcher {
   void end_unstarted(Attempt& attempt, const std::string& why);
   void kill(const LocalFrame& frame, const LocalKill& message);
   void pass_on(const AttemptKey& key, const LocalFrame& frame);
-  void forget(const AttemptKey& key);
+  void forget_ended();
   void answer_lists();
   void open_log(Worker& worker, const LocalLogOpen& message);
-  void start_opener(LogAsk& ask, const Attempt& attempt);
   void answer_log(std::uint64_t number, LocalLogOpened answer, Fd file);
 
   // Shepherds.
@@ -91,7 +96,6 @@ class Launcher {
   void note_state(Attempt& attempt, LocalState state);
   void note_gone(const AttemptKey& key, Attempt& attempt);
   void note_ended(const AttemptKey& key, Attempt& attempt, const ExitFile& file);
-  void read_openers();
 
   void push(const LocalState& state);
   static void send(Worker& worker, const LocalState& state);
@@ -104,12 +108,14 @@ class Launcher {
   LauncherSettings settings_;
   Gatekeeper gate_;
   Store store_;
+  Spawner spawner_;
   PortLedger ports_;
   std::string cgroup_group_;
   Fd listen_;
   std::vector<Worker> workers_;
   std::map<AttemptKey, Attempt> attempts_;
-  std::vector<Order> orders_;  // Recorded, waiting for the sync of this turn.
+  std::vector<Order> orders_;     // Recorded, waiting for the sync of this turn.
+  std::set<AttemptKey> forgets_;  // Of this turn.
   std::map<std::uint64_t, LogAsk> log_asks_;
   std::uint64_t next_id_ = 1;
   bool was_rebooted_ = false;  // And attempts of before still wait for their exit record.

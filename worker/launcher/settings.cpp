@@ -36,6 +36,7 @@ bool parse_option(const std::string& name, const std::string& value, LauncherSet
       {"--shepherd", &LauncherSettings::shepherd_path},
       {"--nccl-interface", &LauncherSettings::nccl_interface},
       {"--gloo-interface", &LauncherSettings::gloo_interface},
+      {"--log-file", &LauncherSettings::log_file},
   };
   for (const TextOption& option : kTexts) {
     if (name == option.name) {
@@ -66,7 +67,9 @@ std::string launcher_usage() {
          "  --single-user          run without root: every job as the present user\n"
          "  --shepherd PATH        default: muster-shepherd beside this program\n"
          "  --nccl-interface NAME  sets NCCL_SOCKET_IFNAME==NAME unless the user did\n"
-         "  --gloo-interface NAME  sets GLOO_SOCKET_IFNAME=NAME unless the user did\n";
+         "  --gloo-interface NAME  sets GLOO_SOCKET_IFNAME=NAME unless the user did\n"
+         "  --log-file PATH        instead of standard error\n"
+         "SIGHUP opens the log file and reads the pinned keys again.\n";
 }
 
 Result<LauncherSettings> parse_launcher_settings(int argc, const char* const* argv) {

@@ -17,6 +17,7 @@ struct LauncherSettings {
   std::string shepherd_path;  // Default: muster-shepherd beside this program.
   std::string nccl_interface;
   std::string gloo_interface;
+  std::string log_file;          // Instead of standard error.
   std::uint32_t worker_uid = 0;  // Who may connect.
   std::uint32_t uid_min = 1000;  // Jobs of users below are refused.
   std::uint16_t port_first = 20000;

@@ -1,22 +1,25 @@
-// posix_spawn of a shepherd with a sealed memory file.
+// The server that forks shepherds, and what it is sent: sealed memory files and descriptors.
 #include "worker/launcher/spawn.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "base/order/descriptors.h"
+
 namespace muster {
 namespace {
 
-constexpr int kAboveTargets = 128;  // No source descriptor is one that dup2 overwrites.
+constexpr timeval kServerPatience{5, 0};  // Of a server that is stopped, say by a debugger.
 
 Error failed(const std::string& step, int number) {
-  return fail(ErrorCode::kUnavailable, step + ": " + std::strerror(number));
+  return fail(ErrorCode::kUnavailable,
+              step + ": " + std::strerror(number) + " (errno " + std::to_string(number) + ")");
 }
 
 Result<Fd> sealed(const std::string& bytes) {
@@ -35,8 +38,33 @@ Result<Fd> sealed(const std::string& bytes) {
 
 }  // namespace
 
-Result<Fd> spawn_shepherd(const std::string& program, const ShepherdSpec& spec,
-                          const std::vector<int>& directories, const std::vector<HeldPort>& ports) {
+Result<void> Spawner::start_server() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return failed("socketpair", errno);
+  }
+  Fd ours(ends[0]);
+  const Fd theirs(ends[1]);
+  ::setsockopt(ours.number(), SOL_SOCKET, SO_SNDTIMEO, &kServerPatience, sizeof(kServerPatience));
+  // dup2 onto itself would leave close-on-exec set.
+  const Fd source(::fcntl(theirs.number(), F_DUPFD_CLOEXEC, kSpecFd + 1));
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, source.number(), kSpecFd);
+  std::string name = "muster-shepherd";
+  std::string label = "starts the others                       ";  // They put their key here.
+  char* const argv[] = {name.data(), label.data(), nullptr};
+  char* const environment[] = {nullptr};
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, program_.c_str(), &actions, nullptr, argv, environment);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return failed("start " + program_, error);
+  server_ = std::move(ours);
+  return {};
+}
+
+Result<Fd> Spawner::spawn(const ShepherdSpec& spec, const std::vector<int>& directories,
+                          const std::vector<HeldPort>& ports) {
   const Result<std::string> bytes = encode_file(spec);
   if (!bytes.ok()) return bytes.error();
   const Result<Fd> file = sealed(*bytes);
@@ -47,36 +75,14 @@ Result<Fd> spawn_shepherd(const std::string& program, const ShepherdSpec& spec,
   }
   Fd ours(ends[0]);
   const Fd theirs(ends[1]);
-  std::vector<int> sources{file->number(), theirs.number()};
-  sources.insert(sources.end(), directories.begin(), directories.end());
-  MUSTER_ASSERT(kSpecFd + static_cast<int>(sources.size()) == kFirstPortFd);
-  for (const HeldPort& port : ports) sources.push_back(port.socket.number());
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  std::vector<Fd> copies;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    copies.emplace_back(::fcntl(sources[i], F_DUPFD_CLOEXEC, kAboveTargets));
-    ::posix_spawn_file_actions_adddup2(&actions, copies.back().number(),
-                                       kSpecFd + static_cast<int>(i));
-  }
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  sigset_t all;
-  ::sigfillset(&all);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  std::string name = "muster-shepherd";
-  std::string label = to_text(spec.key);
-  char* const argv[] = {name.data(), label.data(), nullptr};
-  char* const environment[] = {nullptr};
-  pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv, environment);
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::posix_spawnattr_destroy(&attributes);
-  if (error != 0) return failed("start " + program, error);
+  std::vector<int> numbers{file->number(), theirs.number()};
+  numbers.insert(numbers.end(), directories.begin(), directories.end());
+  MUSTER_ASSERT(kSpecFd + static_cast<int>(numbers.size()) == kFirstPortFd);
+  for (const HeldPort& port : ports) numbers.push_back(port.socket.number());
+  if (server_.is_open() && send_message(server_.number(), "1", numbers) > 0) return ours;
+  const Result<void> started = start_server();
+  if (!started.ok()) return started.error();
+  if (send_message(server_.number(), "1", numbers) < 0) return failed("ask " + program_, errno);
   return ours;
 }
 

@@ -9,8 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
 
+#include "base/order/small_file.h"
 #include "base/order/wire.h"
 
 namespace muster {
@@ -18,31 +21,38 @@ namespace {
 
 constexpr std::size_t kForgottenBytes = 24;  // Key and expiry.
 constexpr std::size_t kForgottenLinesMax = 100000;
+constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 Error failed(const std::string& step) {
   return fail(ErrorCode::kUnavailable, step + ": " + std::strerror(errno));
 }
 
-Result<Fd> open_directory(int parent, const std::string& name, unsigned mode) {
+Result<void> open_directory(Fd& directory, int parent, const std::string& name, unsigned mode) {
   if (::mkdirat(parent, name.c_str(), mode) != 0 && errno != EEXIST) return failed("mkdir " + name);
-  Fd directory(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!directory.is_open() || ::fchmod(directory.number(), mode) != 0)
-    return failed("open " + name);
-  return directory;
+  directory = Fd(::openat(parent, name.c_str(), kDirectoryFlags));
+  if (directory.is_open() && ::fchmod(directory.number(), mode) == 0) return {};
+  return failed("open " + name);
 }
 
-Result<std::string> read_at(int directory, const char* name, std::size_t bytes_max) {
-  const Fd file(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!file.is_open() && errno == ENOENT) return fail(ErrorCode::kNotFound, name);
-  std::string bytes;
-  while (file.is_open() && bytes.size() <= bytes_max) {
-    char buffer[4096];
-    const ssize_t size = ::read(file.number(), buffer, sizeof(buffer));
-    if (size == 0) return bytes;
-    if (size < 0) break;
-    bytes.append(buffer, static_cast<std::size_t>(size));
+std::vector<std::string> names_in(int directory) {
+  std::vector<std::string> names;
+  DIR* stream = ::fdopendir(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (stream == nullptr) return names;
+  while (const dirent* entry = ::readdir(stream)) {
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
   }
-  return failed(std::string("read ") + name);
+  ::closedir(stream);
+  return names;
+}
+
+std::vector<AttemptKey> keys_in(int directory) {
+  std::vector<AttemptKey> keys;
+  for (const std::string& name : names_in(directory)) {
+    const Result<AttemptKey> key = parse_attempt_key(name);
+    if (key.ok()) keys.push_back(*key);
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
 }
 
 // Whole, or not at all, after a crash.
@@ -60,15 +70,28 @@ Result<void> replace_at(int directory, const std::string& name, std::string_view
   return {};
 }
 
-std::vector<std::string> names_in(int directory) {
-  std::vector<std::string> names;
-  DIR* stream = ::fdopendir(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (stream == nullptr) return names;
-  while (const dirent* entry = ::readdir(stream)) {
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+void remove_directory(int parent, const std::string& name) {
+  const Fd directory(::openat(parent, name.c_str(), kDirectoryFlags));
+  for (const std::string& file : names_in(directory.number())) {
+    ::unlinkat(directory.number(), file.c_str(), 0);
   }
-  ::closedir(stream);
-  return names;
+  ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+}
+
+// Removes all but output and says how many bytes that is.
+std::uint64_t keep_output(int parent, const std::string& name) {
+  const Fd directory(::openat(parent, name.c_str(), kDirectoryFlags));
+  std::uint64_t bytes = 0;
+  for (const std::string& file : names_in(directory.number())) {
+    struct stat facts {};
+    const bool is_output = file.compare(0, 4, "out.") == 0 || file.compare(0, 4, "err.") == 0;
+    if (!is_output) {
+      ::unlinkat(directory.number(), file.c_str(), 0);
+    } else if (::fstatat(directory.number(), file.c_str(), &facts, 0) == 0) {
+      bytes += static_cast<std::uint64_t>(facts.st_size);
+    }
+  }
+  return bytes;
 }
 
 std::string forgotten_line(const AttemptKey& key, std::int64_t expiry_s) {
@@ -98,30 +121,27 @@ Result<Store> Store::open(const std::string& state_dir, const std::string& run_d
   if (::flock(store.lock_.number(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorCode::kConflict, state_dir + ": another muster-launcher uses it");
   }
-  Result<Fd> attempts = open_directory(store.root_.number(), "attempts", 0700);
-  if (!attempts.ok()) return attempts.error();
-  Result<Fd> scripts = open_directory(store.root_.number(), "scripts", 0711);
-  if (!scripts.ok()) return scripts.error();
+  Result<void> made = open_directory(store.attempts_, store.root_.number(), "attempts", 0700);
+  if (made.ok()) made = open_directory(store.kept_, store.root_.number(), "kept", 0700);
+  if (made.ok()) made = open_directory(store.scripts_, store.root_.number(), "scripts", 0711);
   const std::string run_base = run_dir.empty() ? state_dir : run_dir;
   if (::mkdir(run_base.c_str(), 0711) != 0 && errno != EEXIST) return failed("mkdir " + run_base);
-  Result<Fd> run = open_directory(AT_FDCWD, run_base + "/running", 0700);
-  if (!run.ok()) return run.error();
-  store.run_ = std::move(*run);
-  const Result<std::string> boot = read_at(store.root_.number(), "boot", kRecordBytesMax);
+  if (made.ok()) made = open_directory(store.run_, AT_FDCWD, run_base + "/running", 0700);
+  if (!made.ok()) return made.error();
+  const Result<std::string> boot = read_file(store.root_.number(), "boot", kRecordBytesMax);
   if (boot.ok()) store.last_boot_ = *boot;
-  store.attempts_ = std::move(*attempts);
-  store.scripts_ = std::move(*scripts);
   char* real = ::realpath((state_dir + "/scripts").c_str(), nullptr);
   if (real == nullptr) return failed("scripts");
   store.scripts_path_ = real;
   ::free(real);
-  const Result<std::string> epoch = read_at(store.root_.number(), "epoch", 8);
+  const Result<std::string> epoch = read_file(store.root_.number(), "epoch", 8);
   if (!epoch.ok() && epoch.error().code != ErrorCode::kNotFound) return epoch.error();
   if (epoch.ok()) {
     wire::Reader reader(*epoch);
     reader.id(store.epoch_);
     if (!reader.is_done()) return fail(ErrorCode::kCorrupt, state_dir + "/epoch is damaged");
   }
+  for (const AttemptKey& key : keys_in(store.kept_.number())) store.note_kept(key);
   store.load_forgotten(wall_seconds());
   const Result<void> rewritten = store.rewrite_forgotten(wall_seconds());
   if (!rewritten.ok()) return rewritten.error();
@@ -138,39 +158,28 @@ Result<Fd> Store::create(const AttemptKey& key) {
 }
 
 Result<void> Store::sync() {
-  if (is_forgotten_dirty_ && ::fdatasync(forgotten_file_.number()) != 0) return failed("sync");
-  is_forgotten_dirty_ = false;
   if (::fsync(attempts_.number()) != 0) return failed("sync attempts");
   return {};
 }
 
 Result<Fd> Store::open_attempt(const AttemptKey& key) const {
   const std::string name = to_text(key);
-  const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  Fd directory(::openat(attempts_.number(), name.c_str(), flags));
+  Fd directory(::openat(attempts_.number(), name.c_str(), kDirectoryFlags));
   if (!directory.is_open()) return failed("open attempt " + name);
   return directory;
 }
 
-std::vector<AttemptKey> Store::attempts() const {
-  std::vector<AttemptKey> keys;
-  for (const std::string& name : names_in(attempts_.number())) {
-    const Result<AttemptKey> key = parse_attempt_key(name);
-    if (key.ok()) keys.push_back(*key);
-  }
-  std::sort(keys.begin(), keys.end());
-  return keys;
-}
+std::vector<AttemptKey> Store::attempts() const { return keys_in(attempts_.number()); }
 
 Result<ShepherdRecord> Store::read_shepherd(const AttemptKey& key) const {
   const std::string name = to_text(key) + kShepherdSuffix;
-  const Result<std::string> bytes = read_at(run_.number(), name.c_str(), kRecordBytesMax);
+  const Result<std::string> bytes = read_file(run_.number(), name, kRecordBytesMax);
   if (!bytes.ok()) return bytes.error();
   return decode_file<ShepherdRecord>(*bytes);
 }
 
 Result<ExitFile> Store::read_exit(int attempt_directory) {
-  const Result<std::string> bytes = read_at(attempt_directory, kExitFile, kRecordBytesMax);
+  const Result<std::string> bytes = read_file(attempt_directory, kExitFile, kRecordBytesMax);
   if (!bytes.ok()) return bytes.error();
   return decode_file<ExitFile>(*bytes);
 }
@@ -202,7 +211,7 @@ Result<void> Store::raise_epoch(Epoch epoch) {
 // A torn last entry was never acknowledged.
 void Store::load_forgotten(std::int64_t now_s) {
   const std::size_t bytes_max = 2 * kForgottenLinesMax * kForgottenBytes;
-  const Result<std::string> bytes = read_at(root_.number(), "forgotten", bytes_max);
+  const Result<std::string> bytes = read_file(root_.number(), "forgotten", bytes_max);
   for (std::size_t at = 0; bytes.ok() && at + kForgottenBytes <= bytes->size();
        at += kForgottenBytes) {
     wire::Reader reader(std::string_view(*bytes).substr(at, kForgottenBytes));
@@ -222,38 +231,80 @@ Result<void> Store::rewrite_forgotten(std::int64_t now_s) {
   if (!written.ok()) return written;
   forgotten_file_ = Fd(::openat(root_.number(), "forgotten", O_WRONLY | O_APPEND | O_CLOEXEC));
   forgotten_lines_ = forgotten_.size();
-  is_forgotten_dirty_ = false;
   return {};
 }
 
-Result<void> Store::forget(const AttemptKey& key, std::int64_t expiry_s, std::int64_t now_s) {
-  if (expiry_s >= now_s) {
+Result<void> Store::forget(const std::map<AttemptKey, std::int64_t>& expiries, std::int64_t now_s) {
+  std::string lines;
+  for (const auto& [key, expiry_s] : expiries) {
+    if (expiry_s < now_s) continue;
     forgotten_[key] = expiry_s;
-    is_forgotten_dirty_ = true;
-    const std::string line = forgotten_line(key, expiry_s);
-    if (::write(forgotten_file_.number(), line.data(), line.size()) !=
-        static_cast<ssize_t>(line.size())) {
-      return failed("remember what was forgotten");
-    }
-    if (++forgotten_lines_ > kForgottenLinesMax) {
-      const Result<void> rewritten = rewrite_forgotten(now_s);
-      if (!rewritten.ok()) return rewritten;
-    } else if (::fdatasync(forgotten_file_.number()) != 0) {
-      return failed("remember what was forgotten");
-    }
+    lines += forgotten_line(key, expiry_s);
+    ++forgotten_lines_;
   }
-  for (const char* suffix : {kShepherdSuffix, kTasksSuffix, kSocketSuffix}) {
-    ::unlinkat(run_.number(), (to_text(key) + suffix).c_str(), 0);
+  const auto size = static_cast<ssize_t>(lines.size());
+  if (forgotten_lines_ > kForgottenLinesMax) {
+    const Result<void> rewritten = rewrite_forgotten(now_s);
+    if (!rewritten.ok()) return rewritten;
+  } else if (size > 0 && (::write(forgotten_file_.number(), lines.data(), lines.size()) != size ||
+                          ::fdatasync(forgotten_file_.number()) != 0)) {
+    return failed("remember what was forgotten");
   }
-  const Result<Fd> directory = open_attempt(key);
-  if (!directory.ok()) return directory.error();
-  for (const std::string& name : names_in(directory->number())) {
-    ::unlinkat(directory->number(), name.c_str(), 0);
-  }
-  if (::unlinkat(attempts_.number(), to_text(key).c_str(), AT_REMOVEDIR) != 0) {
-    return failed("remove attempt " + to_text(key));
-  }
+  for (const auto& entry : expiries) remove_attempt(entry.first);
+  trim_kept(now_s);
   return {};
+}
+
+void Store::remove_attempt(const AttemptKey& key) {
+  const std::string name = to_text(key);
+  for (const char* suffix : {kShepherdSuffix, kTasksSuffix, kSocketSuffix}) {
+    ::unlinkat(run_.number(), (name + suffix).c_str(), 0);
+  }
+  if (keep_output(attempts_.number(), name) == 0) {
+    remove_directory(attempts_.number(), name);
+  } else if (::renameat(attempts_.number(), name.c_str(), kept_.number(), name.c_str()) == 0) {
+    note_kept(key);
+  }
+}
+
+// Its age is that of the last change in its directory: when it was forgotten.
+void Store::note_kept(const AttemptKey& key) {
+  struct stat facts {};
+  if (::fstatat(kept_.number(), to_text(key).c_str(), &facts, 0) != 0) return;
+  const std::uint64_t bytes = keep_output(kept_.number(), to_text(key));
+  kept_sizes_[{facts.st_mtime, key}] = bytes;
+  kept_bytes_ += bytes;
+}
+
+void Store::trim_kept(std::int64_t now_s) {
+  while (!kept_sizes_.empty()) {
+    const auto oldest = kept_sizes_.begin();
+    const bool is_old = oldest->first.first + kKeptSeconds < now_s;
+    const bool is_full = kept_bytes_ > kKeptBytesMax || kept_sizes_.size() > kKeptAttemptsMax;
+    if (!is_old && !is_full) return;
+    remove_directory(kept_.number(), to_text(oldest->first.second));
+    kept_bytes_ -= oldest->second;
+    kept_sizes_.erase(oldest);
+  }
+}
+
+Fd Store::open_kept(const AttemptKey& key, std::int32_t rank, bool errors) const {
+  Fd directory(::openat(kept_.number(), to_text(key).c_str(), kDirectoryFlags));
+  if (Result<Fd> ended = open_attempt(key); ended.ok()) directory = std::move(*ended);
+  std::map<std::int32_t, std::string> files;  // By rank; those of errors hide the others.
+  for (const char* prefix : {"out.", "err."}) {
+    if (prefix[0] == 'e' && !errors) continue;
+    for (const std::string& file : names_in(directory.number())) {
+      std::int32_t number = -1;
+      if (file.compare(0, 4, prefix) != 0) continue;
+      std::from_chars(file.data() + 4, file.data() + file.size(), number);
+      files[number] = file;
+    }
+  }
+  const auto found = rank < 0 ? files.begin() : files.find(rank);
+  if (found == files.end()) return Fd();
+  const int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC;
+  return Fd(::openat(directory.number(), found->second.c_str(), flags));
 }
 
 }  // namespace muster

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <set>
 
+#include "base/order/small_file.h"
+
 namespace muster {
 namespace {
 
@@ -50,16 +52,24 @@ std::uint64_t value_of(const std::string& path, std::string_view key) {
 bool is_file(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 Result<void> make_directory(const std::string& path) {
-  // Readable for jobs, which look up their own limits there; our umask is tighter.
-  const mode_t before = ::umask(022);
-  const int made = ::mkdir(path.c_str(), 0755);
-  ::umask(before);
-  if (made == 0 || errno == EEXIST) return {};
+  if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return {};
   return fail(ErrorCode::kUnavailable, "mkdir " + path + ": " + std::strerror(errno));
+}
+
+// With muster/ and the launcher's group above it, which only the first attempt finds missing.
+Result<void> make_attempt_directory(const std::string& path) {
+  if (make_directory(path).ok()) return {};
+  const std::size_t group_end = path.rfind('/');
+  Result<void> made = make_directory(path.substr(0, path.rfind('/', group_end - 1)));
+  if (made.ok()) made = make_directory(path.substr(0, group_end));
+  return made.ok() ? make_directory(path) : made;
 }
 
 std::vector<std::string> child_groups(const std::string& path) {
   std::vector<std::string> names;
+  struct stat facts {};
+  // The kernel counts a link for each group below, besides the usual two: that spares a listing.
+  if (::stat(path.c_str(), &facts) != 0 || facts.st_nlink == 2) return names;
   DIR* directory = ::opendir(path.c_str());
   if (directory == nullptr) return names;
   while (const dirent* entry = ::readdir(directory)) {
@@ -84,6 +94,29 @@ void remove_group(const std::string& group) {
   ::rmdir(group.c_str());
 }
 
+struct Machine {
+  CgroupMounts mounts;
+  std::map<std::string, std::string> own;
+  bool unified_controls = false;
+};
+
+// Read once: the process that forks the shepherds has it ready for them.
+const Machine& machine() {
+  static const Machine kMachine = [] {
+    Machine found;
+    const Result<std::string> mountinfo = read_small_file("/proc/self/mountinfo");
+    const Result<std::string> own = read_small_file("/proc/self/cgroup");
+    if (!mountinfo.ok() || !own.ok()) return found;
+    found.mounts = parse_cgroup_mounts(*mountinfo);
+    found.own = parse_own_cgroups(*own);
+    const Result<std::string> controllers =
+        read_small_file(found.mounts.unified + "/cgroup.controllers");
+    found.unified_controls = controllers.ok() && controllers->find("memory") != std::string::npos;
+    return found;
+  }();
+  return kMachine;
+}
+
 }  // namespace
 
 void signal_process(pid_t pid, int number) {
@@ -91,17 +124,7 @@ void signal_process(pid_t pid, int number) {
 }
 
 Result<std::string> read_small_file(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  std::string text;
-  while (file.is_open()) {
-    char buffer[4096];
-    const ssize_t size = ::read(file.number(), buffer, sizeof(buffer));
-    if (size == 0) return text;
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0 || text.size() > kSmallFileBytesMax) break;
-    text.append(buffer, static_cast<std::size_t>(size));
-  }
-  return fail(ErrorCode::kUnavailable, "read " + path + ": " + std::strerror(errno));
+  return read_file(-1, path, kSmallFileBytesMax);
 }
 
 Result<void> write_small_file(const std::string& path, std::string_view text) {
@@ -153,16 +176,13 @@ AttemptCgroup AttemptCgroup::locate(const std::string& group, const std::string&
   cgroup.single_user_ = single_user;
   cgroup.group_ = group;
   cgroup.own_path_ = "/muster/" + group + "/" + attempt;
-  const Result<std::string> mountinfo = read_small_file("/proc/self/mountinfo");
-  const Result<std::string> own_text = read_small_file("/proc/self/cgroup");
-  if (!mountinfo.ok() || !own_text.ok()) return cgroup;
-  const CgroupMounts mounts = parse_cgroup_mounts(*mountinfo);
-  std::map<std::string, std::string> own = parse_own_cgroups(*own_text);
+  const CgroupMounts& mounts = machine().mounts;
   // Root takes the top of each tree; a user starts where it is and only where the group was given
   // to it.
   const auto base_in = [&](const std::string& mount, const std::string& controller) {
     if (!single_user) return mount;
-    const std::string& path = own[controller];
+    const auto own = machine().own.find(controller);
+    const std::string path = own == machine().own.end() ? std::string() : own->second;
     const std::string base = path == "/" ? mount : mount + path;
     const bool is_given =
         ::access(base.c_str(), W_OK) == 0 && ::access((base + "/cgroup.procs").c_str(), W_OK) == 0;
@@ -170,8 +190,7 @@ AttemptCgroup AttemptCgroup::locate(const std::string& group, const std::string&
   };
   if (!mounts.unified.empty()) {
     const std::string base = base_in(mounts.unified, "");
-    const Result<std::string> controllers = read_small_file(mounts.unified + "/cgroup.controllers");
-    cgroup.unified_controls_ = controllers.ok() && controllers->find("memory") != std::string::npos;
+    cgroup.unified_controls_ = machine().unified_controls;
     if (!base.empty()) {
       cgroup.unified_base_ = base;
       cgroup.unified_ = base + cgroup.own_path_;
@@ -187,25 +206,27 @@ AttemptCgroup AttemptCgroup::locate(const std::string& group, const std::string&
 }
 
 Result<void> AttemptCgroup::create_unified(std::uint32_t ranks) {
-  std::vector<std::string> levels{unified_base_ + "/muster", unified_base_ + "/muster/" + group_,
-                                  unified_, unified_ + "/tasks"};
-  std::string above = unified_base_;
-  for (const std::string& level : levels) {
-    if (unified_controls_ && level != levels[0] + "/tasks") {
+  Result<void> made = make_attempt_directory(unified_);
+  if (!made.ok()) return made;
+  if (unified_controls_) {
+    std::vector<std::string> levels{unified_};
+    if (!is_file(unified_ + "/pids.max")) {  // The first attempt; else those above have them.
+      const std::string muster = unified_base_ + "/muster";
+      levels = {unified_base_, muster, muster + "/" + group_, unified_};
+    }
+    for (const std::string& level : levels) {
       for (const char* controller : {"+memory", "+cpu", "+pids"}) {
         const Result<void> enabled =
-            write_small_file(above + "/cgroup.subtree_control", controller);
+            write_small_file(level + "/cgroup.subtree_control", controller);
         if (!enabled.ok() && !single_user_) return enabled;
       }
     }
-    const Result<void> made = make_directory(level);
-    if (!made.ok()) return made;
-    above = level;
   }
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const Result<void> made = make_directory(above + "/" + std::to_string(rank));
-    if (!made.ok()) return made;
+  made = make_directory(unified_ + "/tasks");
+  for (std::uint32_t rank = 0; rank < ranks && made.ok(); ++rank) {
+    made = make_directory(unified_ + "/tasks/" + std::to_string(rank));
   }
+  if (!made.ok()) return made;
   return unified_controls_ ? make_directory(unified_ + "/shepherd") : Result<void>();
 }
 
@@ -267,27 +288,31 @@ Result<void> AttemptCgroup::limit(const CgroupLimits& limits,
 Result<void> AttemptCgroup::create(const CgroupLimits& limits, std::uint32_t ranks,
                                    std::vector<std::string>& warnings) {
   if (!limits.devices) v1_.erase("devices");
-  if (!unified_.empty()) {
-    const Result<void> made = create_unified(ranks);
-    if (!made.ok() && !single_user_) return made;
-    if (!made.ok()) unified_.clear();
-  }
-  for (auto entry = v1_.begin(); entry != v1_.end();) {
-    const std::string& path = entry->second;
-    const std::size_t group_end = path.rfind('/');
-    const std::size_t muster_end = path.rfind('/', group_end - 1);
-    Result<void> made = make_directory(path.substr(0, muster_end));
-    if (made.ok()) made = make_directory(path.substr(0, group_end));
-    if (made.ok()) made = make_directory(path);
-    if (!made.ok() && !single_user_) return made;
-    entry = made.ok() ? std::next(entry) : v1_.erase(entry);
-  }
+  // Readable for jobs, which look up their own limits there; our umask is tighter.
+  const mode_t before = ::umask(022);
+  const Result<void> made = create_groups(ranks);
+  ::umask(before);
+  if (!made.ok()) return made;
   if (!exists()) {
     const char* text = "no control groups: processes are found by their parents instead";
     if (!single_user_) return fail(ErrorCode::kUnavailable, "no control groups on this machine");
     warnings.emplace_back(text);
   }
   return limit(limits, warnings);
+}
+
+Result<void> AttemptCgroup::create_groups(std::uint32_t ranks) {
+  if (!unified_.empty()) {
+    const Result<void> made = create_unified(ranks);
+    if (!made.ok() && !single_user_) return made;
+    if (!made.ok()) unified_.clear();
+  }
+  for (auto entry = v1_.begin(); entry != v1_.end();) {
+    const Result<void> made = make_attempt_directory(entry->second);
+    if (!made.ok() && !single_user_) return made;
+    entry = made.ok() ? std::next(entry) : v1_.erase(entry);
+  }
+  return {};
 }
 
 Result<void> AttemptCgroup::enter_shepherd() {
@@ -389,6 +414,19 @@ void AttemptCgroup::remove() const {
     remove_group(unified_);
   }
   for (const auto& entry : v1_) ::rmdir(entry.second.c_str());
+}
+
+bool AttemptCgroup::remove_shared() const {
+  std::vector<std::string> attempts{unified_};
+  for (const auto& entry : v1_) attempts.push_back(entry.second);
+  bool is_gone = true;
+  for (const std::string& attempt : attempts) {
+    const std::string group = attempt.substr(0, attempt.rfind('/'));
+    if (group.empty()) continue;
+    ::rmdir((group + "/ended").c_str());
+    is_gone = (::rmdir(group.c_str()) == 0 || errno == ENOENT) && is_gone;
+  }
+  return is_gone;
 }
 
 }  // namespace muster

@@ -42,7 +42,8 @@ struct CgroupCounters {
 
 class AttemptCgroup {
  public:
-  // Finds where the groups of an attempt are or would be. In single-user mode only below our own
+  // Finds where the groups of an attempt are or would be; the machine is looked at once in the life
+  // of a process. In single-user mode only below our own
   // groups, where we may write. attempt and group are names of one path component.
   static AttemptCgroup locate(const std::string& group, const std::string& attempt,
                               bool single_user);
@@ -70,8 +71,11 @@ class AttemptCgroup {
   bool is_empty() const;
   CgroupCounters counters() const;
   void remove() const;  // Best effort; only of empty groups.
+  // Removes what all attempts of the group share; false when something is still in there.
+  bool remove_shared() const;
 
  private:
+  Result<void> create_groups(std::uint32_t ranks);
   Result<void> create_unified(std::uint32_t ranks);
   Result<void> limit(const CgroupLimits& limits, std::vector<std::string>& warnings) const;
   Result<void> limit_memory(std::uint64_t mib) const;
@@ -89,7 +93,7 @@ class AttemptCgroup {
 // kill(2), but only ever for one process: 0 and below would be whole groups of them, 1 the machine.
 void signal_process(pid_t pid, int number);
 
-// Whole small files; kUnavailable with path and errno.
+// Whole small files; an error has path and errno.
 Result<std::string> read_small_file(const std::string& path);
 Result<void> write_small_file(const std::string& path, std::string_view text);
 

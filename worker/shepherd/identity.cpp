@@ -49,9 +49,9 @@ Result<void> verify(const Identity& identity) {
 }
 
 Result<void> drop_capabilities() {
-  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
-    if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) return failed("drop capability");
-  }
+  int capability = 0;  // Up to the first number the kernel does not know.
+  while (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) ++capability;
+  if (capability == 0 || errno != EINVAL) return failed("drop capability");
   if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return failed("ambient");
   return {};
 }

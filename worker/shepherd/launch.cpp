@@ -155,9 +155,11 @@ Result<void> Shepherd::launch() {
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const Fd mark(::openat(kRunDirFd, tasks_name.c_str(), flags, 0600));
   if (!mark.is_open()) return failed("record the start");
-  const Result<pid_t> pid1 = start_tasks(set);
+  Result<Pid1> pid1 = start_tasks(set);
   if (!pid1.ok()) return pid1.error();
-  pid1_ = *pid1;
+  pid1_ = pid1->pid;
+  pid1_handle_ = std::move(pid1->handle);
+  pid1_start_time_ = process_start_time(pid1_);
   tasks_.resize(plans_.size());
   for (std::size_t i = 0; i < plans_.size(); ++i) tasks_[i].record.rank = plans_[i].rank;
   return {};
@@ -170,7 +172,7 @@ void Shepherd::write_tasks() const {
   record.gid = launch_.common.gid;
   record.groups = launch_.common.groups;
   record.pid1 = pid1_;
-  record.pid1_start_time = process_start_time(pid1_);
+  record.pid1_start_time = pid1_start_time_;
   for (const Task& task : tasks_) {
     if (!task.started) return;
     record.tasks.push_back(task.record);

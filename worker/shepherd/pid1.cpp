@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/order/descriptors.h"
 #include "worker/shepherd/task.h"
 
 namespace muster {
@@ -21,9 +22,10 @@ namespace {
 
 // fork() with the flags only clone3 knows. The caller is single-threaded, so libc's state is whole
 // in the child.
-pid_t fork_with(std::uint64_t flags, int cgroup) {
+pid_t fork_with(std::uint64_t flags, int cgroup, int* handle = nullptr) {
   clone_args args{};
-  args.flags = flags;
+  args.flags = flags | (handle != nullptr ? CLONE_PIDFD : 0);
+  args.pidfd = reinterpret_cast<std::uintptr_t>(handle);
   args.exit_signal = SIGCHLD;
   if (cgroup >= 0) args.cgroup = static_cast<unsigned>(cgroup);
   return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
@@ -130,32 +132,16 @@ void close_others(const TaskSet& tasks) {
 
 }  // namespace
 
-Result<pid_t> start_tasks(const TaskSet& tasks) {
-  const pid_t pid = fork_with(tasks.namespaces ? CLONE_NEWPID | CLONE_NEWNS : 0, -1);
+Result<Pid1> start_tasks(const TaskSet& tasks) {
+  int handle = -1;
+  const pid_t pid = fork_with(tasks.namespaces ? CLONE_NEWPID | CLONE_NEWNS : 0, -1, &handle);
   if (pid == 0) run_pid1(tasks);
   if (pid < 0) return fail(ErrorCode::kUnavailable, std::string("clone: ") + std::strerror(errno));
-  return pid;
+  return Pid1{pid, Fd(handle)};
 }
 
 void send_report(int socket, const TaskReport& report, const std::vector<int>& fds) {
-  TaskReport copy = report;
-  iovec part{&copy, sizeof(copy)};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
-  if (!fds.empty()) {
-    const std::size_t bytes = fds.size() * sizeof(int);
-    message.msg_control = control;
-    message.msg_controllen = CMSG_SPACE(bytes);
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(bytes);
-    std::memcpy(CMSG_DATA(header), fds.data(), bytes);
-  }
-  while (::sendmsg(socket, &message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
-  }
+  (void)send_message(socket, {reinterpret_cast<const char*>(&report), sizeof(report)}, fds);
 }
 
 }  // namespace muster

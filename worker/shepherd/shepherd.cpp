@@ -11,12 +11,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/order/descriptors.h"
+
 namespace muster {
 namespace {
 
 constexpr std::size_t kPeersMax = 8;
 constexpr std::int64_t kLongestSleepUs = 10 * 1000000LL;  // poll() does not count a suspend.
 constexpr std::int64_t kKillPauseMaxUs = 100 * 1000;
+constexpr std::int64_t kEndPatienceUs = 5 * 1000;
 
 std::string socket_path(const AttemptKey& key) {
   return "/proc/self/fd/" + std::to_string(kRunDirFd) + "/" + to_text(key) + kSocketSuffix;
@@ -109,11 +112,12 @@ void Shepherd::turn(std::int64_t now_us) {
     stop(std::move(cause), launch_.common.kill_wait_s * 1000);
   }
   if (kill_us_ != 0 && now_us >= kill_us_) killing_ = true;
-  if (!killing_ || now_us < kill_again_us_) return;
+  if (!killing_ || (!pid1_handle_.is_open() && now_us < kill_again_us_)) return;
   if (all_gone()) {
     finish();
     return;
   }
+  if (now_us < kill_again_us_) return;
   cgroup_.kill_all();
   for (const pid_t pid : pids()) signal_process(pid, SIGKILL);
   if (pid1_ > 0) signal_process(pid1_, SIGKILL);
@@ -134,6 +138,7 @@ void Shepherd::wait_for_events() {
   std::vector<pollfd> polls;
   polls.push_back({listen_.number(), POLLIN, 0});
   polls.push_back({reports_.number(), POLLIN, 0});
+  polls.push_back({killing_ ? pid1_handle_.number() : -1, POLLIN, 0});
   for (const Peer& peer : peers_) {
     const int events = peer.channel->wants_write() ? POLLIN | POLLOUT : POLLIN;
     polls.push_back({peer.channel->fd(), static_cast<short>(events), 0});
@@ -142,10 +147,11 @@ void Shepherd::wait_for_events() {
   timespec wait{wait_us / 1000000, wait_us % 1000000 * 1000};
   if (::ppoll(polls.data(), polls.size(), &wait, nullptr) <= 0) return;
   if (polls[1].revents != 0) read_reports();
-  for (std::size_t i = 0; i + 2 < polls.size(); ++i) {
+  for (std::size_t i = 0; i + 3 < polls.size(); ++i) {
     Peer& peer = peers_[i];
-    if ((polls[i + 2].revents & POLLOUT) != 0 && !peer.channel->flush().ok()) peer.channel.reset();
-    if (peer.channel && (polls[i + 2].revents & ~POLLOUT) != 0) read_peer(peer);
+    const short events = polls[i + 3].revents;
+    if ((events & POLLOUT) != 0 && !peer.channel->flush().ok()) peer.channel.reset();
+    if (peer.channel && (events & ~POLLOUT) != 0) read_peer(peer);
   }
   std::erase_if(peers_, [](const Peer& peer) { return peer.channel == nullptr; });
   if (polls[0].revents != 0) accept_peer();
@@ -226,42 +232,21 @@ void Shepherd::open_log(Peer& peer, const LocalLogOpen& wanted) {
 void Shepherd::read_reports() {
   for (;;) {
     TaskReport report;
-    iovec part{&report, sizeof(report)};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(2 * sizeof(int))];
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    const ssize_t size = ::recvmsg(reports_.number(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    if (size < 0 && errno == EINTR) continue;
+    ReceivedMessage received = receive_message(reports_.number(), reinterpret_cast<char*>(&report),
+                                               sizeof(report), MSG_DONTWAIT);
+    const ssize_t size = received.size;
     if (size < 0) return;
     if (size == 0) {
       // pid 1 is gone, and with it the last that could report.
       reports_.reset();
-      killing_ = true;
+      end();
       return;
     }
-    std::vector<Fd> fds;
-    pid_t host_pid = 0;
-    for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
-      if (c->cmsg_type == SCM_CREDENTIALS) {
-        ucred sender{};
-        std::memcpy(&sender, CMSG_DATA(c), sizeof(sender));
-        host_pid = sender.pid;
-      } else if (c->cmsg_type == SCM_RIGHTS) {
-        for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= c->cmsg_len; at += sizeof(int)) {
-          int number = -1;
-          std::memcpy(&number, reinterpret_cast<char*>(c) + at, sizeof(int));
-          fds.emplace_back(number);
-        }
-      }
-    }
-    if (size == sizeof(report)) note_report(report, std::move(fds), host_pid);
+    if (size == sizeof(report)) note_report(report, received.descriptors, received.sender);
   }
 }
 
-void Shepherd::note_report(const TaskReport& report, std::vector<Fd> fds, pid_t host_pid) {
+void Shepherd::note_report(const TaskReport& report, std::vector<Fd>& fds, pid_t host_pid) {
   if (report.local_rank >= tasks_.size()) return;
   Task& task = tasks_[report.local_rank];
   const TaskPlan& plan = plans_[report.local_rank];
@@ -317,7 +302,14 @@ void Shepherd::note_exit(Task& task, int wait_status) {
   }
   const bool all_ended =
       std::all_of(tasks_.begin(), tasks_.end(), [](const Task& one) { return one.ended; });
-  if (all_ended) killing_ = true;  // What ranks left behind goes at once.
+  if (all_ended) end();
+}
+
+// All ranks have: pid 1 follows by itself unless they left something behind, which is then killed.
+void Shepherd::end() {
+  if (killing_) return;
+  killing_ = true;
+  kill_again_us_ = boottime_us() + kEndPatienceUs;
 }
 
 // The first cause stays; a later call can only shorten the grace.
@@ -363,6 +355,7 @@ bool Shepherd::all_gone() {
     rusage usage{};
     if (::wait4(pid1_, &status, WNOHANG, &usage) != pid1_) return false;
     pid1_ = -1;
+    pid1_handle_.reset();
     children_cpu_us_ =
         static_cast<std::uint64_t>((usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
                                    usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);

@@ -54,10 +54,11 @@ class Shepherd {
   void obey(Peer& peer, ReceivedFrame& received);
   void open_log(Peer& peer, const LocalLogOpen& wanted);
   void read_reports();
-  void note_report(const TaskReport& report, std::vector<Fd> fds, pid_t host_pid);
+  void note_report(const TaskReport& report, std::vector<Fd>& fds, pid_t host_pid);
   void note_exit(Task& task, int wait_status);
 
   void stop(Cause cause, std::int64_t grace_ms);
+  void end();
   void signal_all(int number) const;
   void signal_tasks(int number) const;
   std::vector<pid_t> pids() const;
@@ -84,6 +85,8 @@ class Shepherd {
   std::vector<TaskPlan> plans_;
   std::vector<Task> tasks_;
   pid_t pid1_ = -1;
+  Fd pid1_handle_;
+  std::uint64_t pid1_start_time_ = 0;
   std::uint64_t children_cpu_us_ = 0;
   std::uint64_t children_peak_mib_ = 0;
   std::optional<Cause> cause_;
@@ -104,16 +107,11 @@ std::vector<pid_t> descendants_of(pid_t pid);
 std::int64_t boottime_us();
 std::int64_t walltime_us();
 
-// The exit record: written beside, synced, renamed, the directory synced. The caller retries a
-// failure.
-Result<void> write_exit_file(int attempt_directory, const ExitFile& file);
-
 // Mode reap: an attempt whose shepherd died. Kills what is left, waits until nothing is, and writes
 // the exit record unless there is one.
 void reap_attempt(const ShepherdSpec& spec);
 
-// Mode open-log: becomes the user of an ended attempt and answers on the status socket with its
-// output.
-void open_ended_log(const ShepherdSpec& spec);
+// Mode sweep: removes the groups all attempts of this launcher shared, once nothing is in them.
+void sweep_groups(const ShepherdSpec& spec);
 
 }  // namespace muster

@@ -14,7 +14,6 @@
 namespace muster {
 namespace {
 
-constexpr int kSignalsMax = 64;
 const dev_t kNullDevice = makedev(1, 3);
 
 Error failed(const std::string& step) {
@@ -39,8 +38,9 @@ Result<void> enter_cgroups(const TaskSet& tasks, const TaskPlan& plan) {
   return fail(ErrorCode::kUnavailable, "enter control group: it did not take");
 }
 
+// The others have been so since the shepherd started.
 void reset_signals() {
-  for (int number = 1; number <= kSignalsMax; ++number) ::signal(number, SIG_DFL);
+  ::signal(SIGPIPE, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -44,9 +44,12 @@ struct TaskSet {
 };
 
 // Forks pid 1, which starts every rank, tells how each ended, and stays until the last process
-// below it is gone. Returns pid 1's pid on the host. In its own pid namespace its death is
-// everybody's.
-Result<pid_t> start_tasks(const TaskSet& tasks);
+// below it is gone. In its own pid namespace its death is everybody's.
+struct Pid1 {
+  pid_t pid = -1;  // On the host.
+  Fd handle;       // Readable when it has ended.
+};
+Result<Pid1> start_tasks(const TaskSet& tasks);
 
 // In the rank: everything from root to exec. Returns only on failure, with the step and the reason.
 // gate is written one byte once the files are open, unless it is negative.

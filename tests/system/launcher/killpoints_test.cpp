@@ -53,6 +53,33 @@ void expect_at_most_once(NodeRig& rig, const LocalState& ended) {
   }
 }
 
+// In place of the shepherd that forks the others: the first set of descriptors goes to a traced
+// one, so that the reaper that follows it is not traced.
+void write_server(const std::string& path, const std::vector<std::string>& tracer) {
+  std::ofstream out(path);
+  out << "#!/usr/bin/python3\nimport fcntl, os, signal, socket\n"
+      << "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\ntracer = '";
+  for (const std::string& word : tracer) out << word << " ";
+  out << "'.split()\nshepherd = '" << MUSTER_BINARY_DIR << "/bin/muster-shepherd'\n"
+      << R"(server = socket.socket(fileno=3)
+while True:
+    data, fds, _, _ = socket.recv_fds(server, 1, 128)
+    if not data:
+        break
+    if os.fork() == 0:
+        for number, fd in enumerate([fcntl.fcntl(fd, fcntl.F_DUPFD, 200) for fd in fds]):
+            os.dup2(fd, 3 + number)
+        os.closerange(3 + len(fds), 400)
+        words = tracer + [shepherd]
+        os.execvp(words[0], words)
+    for fd in fds:
+        os.close(fd)
+    tracer = []
+)";
+  out.close();
+  ::chmod(path.c_str(), 0755);
+}
+
 TEST(KillPoints, ShepherdAtManyCalls) {
   if (!has_strace()) GTEST_SKIP() << "needs strace";
   const auto points = kill_points({{"openat", 12},
@@ -65,15 +92,8 @@ TEST(KillPoints, ShepherdAtManyCalls) {
   for (const KillPoint& point : points) {
     SCOPED_TRACE(point.call + " " + std::to_string(point.when));
     NodeRig rig;
-    // Only the first shepherd is traced; the reaper that follows it is not.
     const std::string wrapper = rig.work_path("shepherd");
-    std::string words;
-    for (const std::string& word : killer(point)) words += " " + word;
-    std::ofstream(wrapper) << "#!/bin/sh\nmkdir " << rig.work_path("traced")
-                           << " 2>/dev/null && exec" << words << " " << MUSTER_BINARY_DIR
-                           << "/bin/muster-shepherd\nexec " << MUSTER_BINARY_DIR
-                           << "/bin/muster-shepherd\n";
-    ::chmod(wrapper.c_str(), 0755);
+    write_server(wrapper, killer(point));
     rig.start({"--shepherd", wrapper});
     const TestJob job = rig.script_job("#!/bin/sh\necho once >> runs\n");
     rig.prepare(job);

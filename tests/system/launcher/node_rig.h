@@ -61,14 +61,14 @@ class NodeRig {
   std::string state_path(const std::string& name) const;
   pid_t shepherd_pid(const AttemptKey& key) const;
   pid_t launcher_pid() const { return launcher_; }
-  std::size_t stray_groups() const;  // Control groups left of this rig's attempts.
+  std::size_t stray_groups() const;         // Control groups left of this rig's attempts.
+  std::vector<std::string> groups() const;  // Those that all of them share.
   const SigningKey& key() const { return key_; }
   bool is_connected();
   // Gives the launcher a moment; whether key is at least that far by then.
   bool reaches(const AttemptKey& key, LocalPhase phase);
 
  private:
-  std::vector<std::string> groups() const;
   void spawn_launcher();
   bool connect();
   void pump(int timeout_ms);
