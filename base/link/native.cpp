@@ -44,7 +44,6 @@ void set_common_options(void* socket) {
   set_option(socket, ZMQ_HANDSHAKE_IVL, 2000);
   set_option(socket, ZMQ_HEARTBEAT_IVL, 2000);
   set_option(socket, ZMQ_HEARTBEAT_TIMEOUT, 6000);
-  set_option(socket, ZMQ_HEARTBEAT_TTL, 6000);
   set_option(socket, ZMQ_TCP_KEEPALIVE, 1);
   set_option(socket, ZMQ_TCP_KEEPALIVE_IDLE, 30);
   set_option(socket, ZMQ_TCP_KEEPALIVE_INTVL, 10);
