@@ -6,6 +6,7 @@ so that benches may run in any number and order and on a machine of any speed.
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -47,71 +48,88 @@ def emit(name, values, unit, **more):
 
 
 class Load(Cluster):
-    """A cluster without nodes of its own: its workers are simulated, or there are none."""
+    """A cluster without nodes of its own: its workers are simulated, or there are none.
 
-    def __init__(self, simulated=1, gpus=8, dead=0, limits=(), **more):
+    `processes` run the simulated workers; `options` are words of bench_workers run.
+    """
+
+    def __init__(self, simulated=1, processes=1, options=(), limits=(), **more):
         super().__init__(
             nodes=0, database=False, gateway_options=FREE, limits=[*MANY, *limits], **more
         )
-        self.simulated, self.simulated_gpus, self.dead = simulated, gpus, dead
-        self.workers = None
+        self.simulated, self.processes = simulated, processes
+        self.options = list(options)
+        self.workers = []
 
     def write_controller_config(self, bare=False):
         super().write_controller_config(bare)
-        if self.simulated and not bare:
-            os.makedirs(self.path("sim"), exist_ok=True)
-            tables = subprocess.run(
-                [
-                    os.path.join(BENCH, "bench_workers"),
-                    "keys",
-                    self.path("sim"),
-                    str(self.simulated),
-                ],
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-            with open(self.path("controller.toml"), "a") as file:
-                file.write(tables)
+        if bare:
+            return
+        os.makedirs(self.path("sim"), exist_ok=True)
+        tables = subprocess.run(
+            [os.path.join(BENCH, "bench_workers"), "keys", self.path("sim")]
+            + [str(self.simulated)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        with open(self.path("controller.toml"), "a") as file:
+            file.write(tables)
 
     def all_connected(self):
-        self.connect_workers()
-        return True
-
-    def connect_workers(self):
         with open(self.path("controller/keys/transport.pub")) as file:
             server_key = file.read().strip()
-        self.workers = subprocess.Popen(
-            [
-                os.path.join(BENCH, "bench_workers"),
-                "run",
-                self.path("sim"),
-                str(self.simulated),
-                f"tcp://127.0.0.1:{self.ports['workers']}",
-                server_key,
-                str(self.simulated_gpus),
-                str(self.dead),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        line = self.workers.stdout.readline()
-        if line.strip() != "connected":
-            raise harness.ClusterError(f"simulated workers: {line}")
+        share = self.simulated // self.processes
+        for index in range(self.processes):
+            argv = [os.path.join(BENCH, "bench_workers"), "run", f"dir={self.path('sim')}"]
+            argv += [f"endpoint=127.0.0.1:{self.ports['workers']}", f"server={server_key}"]
+            argv += [f"first={1 + index * share}", f"count={share}"]
+            argv += self.options
+            self.workers.append(
+                subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            )
+        for worker in self.workers:
+            line = worker.stdout.readline()
+            if line.strip() != "connected":
+                raise harness.ClusterError(f"simulated workers: {line}")
+        return True
+
+    def worker_counts(self):
+        """What the simulated workers did so far, summed."""
+        for worker in self.workers:
+            worker.stdin.write("?")
+            worker.stdin.flush()
+        return self.sum_counts()
+
+    def sum_counts(self):
+        total = {}
+        for worker in self.workers:
+            for name, count in json.loads(worker.stdout.readline()).items():
+                total[name] = total.get(name, 0) + count
+        return total
 
     def end_workers(self):
-        self.workers.stdin.close()
-        facts = json.loads(self.workers.stdout.readline())
-        self.workers.wait()
-        self.workers = None
-        return facts
+        for worker in self.workers:
+            worker.stdin.close()
+        total = self.sum_counts()
+        for worker in self.workers:
+            worker.wait()
+        self.workers = []
+        return total
 
     def stop(self):
-        if self.workers is not None:
-            self.workers.kill()
-            self.workers.wait()
+        for worker in self.workers:
+            worker.kill()
+            worker.wait()
+        self.workers = []
         super().stop()
+
+    def events(self):
+        """Ends the controller; every event of its journal, with the engine's clock as `at_ms`."""
+        self.daemons["controller"].kill(signal.SIGTERM)
+        text = self.run_program("gpuadmin", "journal", "cat", self.path("controller")).stdout
+        records = [json.loads(line) for line in text.splitlines()]
+        return [{**one, "at_ms": each["at"] / 1000} for each in records for one in each["events"]]
 
     def as_user(self, *words):
         """The argument list that runs a program as the owner of the jobs."""

@@ -1,9 +1,9 @@
 // Load on a real controller through a real gateway.
 //
-//   bench_load bulk CONNECTIONS JOBS       distinct jobs, batches of up to 10,000: jobs/s
-//   acknowledged bench_load single CONNECTIONS SECONDS  one job a request: jobs/s bench_load poll
-//   CONNECTIONS SECONDS HZ every connection lists its user's 100 newest jobs: requests/s bench_load
-//   submit JOBS [held]          puts that many jobs into the queue, prints nothing else
+//   bench_load bulk|distinct CONNECTIONS JOBS   batches of up to 5,000 jobs: jobs/s acknowledged
+//   bench_load single CONNECTIONS SECONDS       one job a request: jobs/s
+//   bench_load poll CONNECTIONS SECONDS HZ      each lists its user's 100 newest jobs: requests/s
+//   bench_load submit JOBS [held [GPUS]]        puts that many jobs into the queue: jobs/s
 //
 // Prints one number. Jobs carry 20 variables and a script of 2 KiB. The gateway is $MUSTER_GATEWAY.
 #include <atomic>
@@ -40,10 +40,13 @@ std::string environment_text(std::uint64_t number) {
   return text + "NUMBER=" + std::to_string(number) + '\0';
 }
 
+std::uint32_t gpus_per_node = 0;  // Of every job; set once.
+
 muster::SubmitJob job_named(const std::string& name, std::uint32_t index, bool hold) {
   muster::SubmitJob job;
   job.spec.name = name;
   job.spec.groups.resize(1);
+  job.spec.groups[0].gpus_per_node = gpus_per_node;
   job.spec.hold = hold;
   job.launch.cwd = "/tmp";
   job.launch.script_name = "train.sh";
@@ -157,6 +160,7 @@ int main(int argc, char** argv) {
   } else if (words[0] == "poll") {
     value = run_poll(number(1), static_cast<double>(number(2)), static_cast<double>(number(3)));
   } else if (words[0] == "submit") {
+    gpus_per_node = static_cast<std::uint32_t>(number(3));
     value = run_bulk(1, number(1), words.size() > 2 && words[2] == "held", false);
   } else {
     give_up("unknown load " + words[0]);

@@ -1,266 +1,181 @@
-// Simulated workers on a real controller: they speak the real protocol over real sockets and run
-// nothing.
+// Simulated workers on a real controller.
 //
-//   bench_workers keys DIR COUNT                 makes node keys s1…sN in DIR, prints [[node]]
-//   tables for the controller bench_workers run DIR COUNT ENDPOINT SERVER_KEY [GPUS] [DEAD]
+//   bench_workers keys DIR COUNT   makes keys for the nodes s1… in DIR and prints their [[node]]
+//                                  tables for the controller
+//   bench_workers run dir=DIR endpoint=HOST:PORT server=KEY [first=1] [count=1] [gpus=8] [holds=1]
+//                     [hangs=COUNT] [hangs_for=SECONDS]
 //
-// `run` prints "connected" once all are welcomed, then, at end of input, what it did as one JSON
-// object. The first DEAD workers answer nothing after their hello. Every attempt ends at once with
-// success when told to go.
+// `run` prints "connected" once all are welcomed, then, for every byte of input and at its end,
+// what they did so far as one JSON object. Each connects from an address of its own in 127.0.0.0/8,
+// as nodes do. The first `hangs` of them fall silent at the first order; see SimBehaviour.
 #include <poll.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
+#include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "base/link/link.h"
-#include "base/link/poller.h"
-#include "base/message/codec.h"
-#include "base/message/worker.h"
-#include "base/order/order.h"
-#include "base/session/session.h"
+#include "tests/bench/cluster/sim_worker.h"
 
 namespace {
 
 using namespace muster;
 
-[[noreturn]] void give_up(const std::string& why) {
-  std::fprintf(stderr, "bench_workers: %s\n", why.c_str());
-  std::exit(1);
-}
+// Of unfinished handshakes: more at once share the processor and all end late.
+constexpr std::uint64_t kConnectingMax = 64;
+constexpr Duration kLookAtAllEvery = milliseconds(100);
+constexpr std::uint64_t kAddressesPerNet = 250;
 
-Instant steady_now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
-}
+using Words = std::map<std::string, std::string>;
 
 std::string node_name(std::uint64_t number) { return "s" + std::to_string(number); }
 
-struct Counts {
-  std::uint64_t prepared = 0;
-  std::uint64_t launched = 0;
-  std::uint64_t killed = 0;
-  Instant last_prepare;
-  Instant last_go;
-};
+std::uint64_t number_of(const Words& words, const std::string& name, std::uint64_t otherwise) {
+  const auto found = words.find(name);
+  return found == words.end() ? otherwise : std::strtoull(found->second.c_str(), nullptr, 10);
+}
 
-class Worker {
- public:
-  Worker(std::unique_ptr<ClientSocket> socket, std::string name, std::uint32_t gpus, bool is_dead)
-      : socket_(std::move(socket)),
-        session_(static_cast<std::uint64_t>(steady_now().us)),
-        name_(std::move(name)),
-        gpus_(gpus),
-        is_dead_(is_dead) {
-    session_.reconnect();
-  }
-
-  ClientSocket& socket() { return *socket_; }
-  bool is_welcomed() const { return is_welcomed_; }
-
-  void turn(Counts& counts) {
-    if (socket_->connected() && incarnation_ != socket_->incarnation()) {
-      incarnation_ = socket_->incarnation();
-      session_.reconnect();
-    }
-    while (auto packet = socket_->receive()) take(*packet, counts);
-    say_hello();
-    beat();
-    if (session_.knows_peer() || socket_->connected()) flush();
-  }
-
- private:
-  void take(const std::string& packet, Counts& counts) {
-    auto received = session_.receive(packet);
-    if (!received) return;
-    if (received->fresh) {
-      said_hello_ = false;
-      is_welcomed_ = false;
-    }
-    for (const std::string& payload : received->payloads) {
-      auto message = decode<ControllerMessage>(payload);
-      if (!message) give_up(message.error().message);
-      if (!message->refused.empty()) give_up(name_ + " refused: " + message->refused);
-      if (message->welcome.has_value()) is_welcomed_ = true;
-      if (!is_dead_) act(*message, counts);
-    }
-  }
-
-  void act(const ControllerMessage& message, Counts& counts) {
-    WorkerMessage reply;
-    for (const PreparePart& prepare : message.prepares) {
-      const auto order = decode_common_order(prepare.common_order);
-      if (!order) give_up(order.error().message);
-      reply.reports.push_back(report(order->attempt, ReportPhase::kPrepared, order->epoch));
-      for (std::uint32_t i = 0; i < order->ports; ++i)
-        reply.reports.back().ports.push_back(static_cast<std::uint16_t>(20000 + i));
-      ++counts.prepared;
-      counts.last_prepare = steady_now();
-    }
-    for (const GoPart& go : message.goes) {
-      const auto order = decode_go_order(go.go_order);
-      if (!order) give_up(order.error().message);
-      reply.reports.push_back(report(order->attempt, ReportPhase::kEnded, order->epoch));
-      ExitRecord record;
-      record.launched = true;
-      record.ran = milliseconds(1);
-      reply.reports.back().record = record;
-      ++counts.launched;
-      counts.last_go = steady_now();
-    }
-    for (const KillPart& kill : message.kills) {
-      reply.reports.push_back(report(kill.key, ReportPhase::kEnded, {}));
-      ExitRecord record;
-      record.cause.kind = CauseKind::kCancelled;
-      reply.reports.back().record = record;
-      ++counts.killed;
-    }
-    if (!reply.reports.empty()) send(reply);
-  }
-
-  static ReportPart report(const AttemptKey& key, ReportPhase phase, Epoch epoch) {
-    ReportPart part;
-    part.key = key;
-    part.phase = phase;
-    part.epoch = epoch;
-    return part;
-  }
-
-  void say_hello() {
-    if (said_hello_ || !session_.knows_peer()) return;
-    WorkerMessage message;
-    HelloPart hello;
-    hello.node = name_;
-    hello.boot_id = "bench";
-    hello.incarnation = session_.incarnation();
-    hello.inventory.cpus = 64;
-    hello.inventory.memory_mib = 512U << 10U;
-    hello.inventory.address = "127.0.0.1";
-    for (std::uint32_t i = 0; i < gpus_; ++i) {
-      GpuFacts gpu;
-      gpu.uuid = name_ + "-gpu-" + std::to_string(i);
-      gpu.index = i;
-      gpu.type = "h100";
-      gpu.memory_mib = 81920;
-      hello.inventory.gpus.push_back(gpu);
-    }
-    message.hello = hello;
-    send(message);
-    said_hello_ = true;
-  }
-
-  void beat() {
-    const Instant now = steady_now();
-    if (!is_welcomed_ || now - beat_at_ < seconds(2)) return;
-    beat_at_ = now;
-    WorkerMessage message;
-    message.heartbeat = true;
-    send(message);
-  }
-
-  void send(const WorkerMessage& message) {
-    const auto sent = session_.send(encode(message));
-    if (!sent) give_up(name_ + ": " + sent.error().message);
-  }
-
-  void flush() {
-    for (const std::string& packet : session_.take_outgoing(steady_now())) {
-      if (!socket_->send(packet)) return;
-    }
-  }
-
-  std::unique_ptr<ClientSocket> socket_;
-  Session session_;
-  std::string name_;
-  std::uint32_t gpus_;
-  bool is_dead_;
-  bool said_hello_ = false;
-  bool is_welcomed_ = false;
-  std::uint64_t incarnation_ = 0;
-  Instant beat_at_;
-};
-
+// One file and no sync: ten thousand files would be most of a bench.
 int make_keys(const std::string& directory, std::uint64_t count) {
+  std::ofstream file(directory + "/keys");
   for (std::uint64_t i = 1; i <= count; ++i) {
-    const auto key = load_or_make_key(directory + "/" + node_name(i) + ".key");
-    if (!key) give_up(key.error().message);
+    const KeyPair key = make_key_pair();
+    file << key.public_key << ' ' << key.secret_key << '\n';
     std::printf("[[node]]\nname = \"%s\"\nkey = '%s'\n", node_name(i).c_str(),
-                key->public_key.c_str());
+                key.public_key.c_str());
   }
-  return 0;
+  return file.flush() ? 0 : 1;
 }
 
-struct RunOptions {
-  std::string directory;
-  std::uint64_t count = 0;
-  std::string endpoint;
-  std::string server_key;
-  std::uint32_t gpus = 8;
-  std::uint64_t dead = 0;
-};
+std::vector<KeyPair> load_keys(const std::string& directory) {
+  std::ifstream file(directory + "/keys");
+  std::vector<KeyPair> keys;
+  KeyPair key;
+  while (file >> key.public_key >> key.secret_key) keys.push_back(key);
+  return keys;
+}
 
-std::vector<std::unique_ptr<Worker>> connect_all(LinkContext& context, const RunOptions& options,
-                                                 Poller& poller) {
-  std::vector<std::unique_ptr<Worker>> workers;
-  for (std::uint64_t i = 1; i <= options.count; ++i) {
-    const auto key = load_key(options.directory + "/" + node_name(i) + ".key");
-    if (!key) give_up(key.error().message);
-    ClientOptions client;
-    client.endpoint = options.endpoint;
-    client.server_key = options.server_key;
-    client.key = *key;
-    auto socket = ClientSocket::open(context, client);
-    if (!socket) give_up(socket.error().message);
-    workers.push_back(std::make_unique<Worker>(std::move(*socket), node_name(i), options.gpus,
-                                               i <= options.dead));
-    poller.watch(workers.back()->socket());
+std::string source_of(std::uint64_t number) {
+  return "127.1." + std::to_string(number / kAddressesPerNet) + "." +
+         std::to_string(1 + number % kAddressesPerNet);
+}
+
+// All workers of this process, one thread.
+class Fleet {
+ public:
+  explicit Fleet(Words words) : words_(std::move(words)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+    first_ = number_of(words_, "first", 1);
+    count_ = number_of(words_, "count", 1);
+    hangs_ = number_of(words_, "hangs", 0);
+    keys_ = load_keys(words_["dir"]);
   }
-  return workers;
-}
+  ~Fleet() { close(epoll_); }
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
 
-// True when the driver closed our standard input: the end.
-bool is_over() {
-  pollfd input{STDIN_FILENO, POLLIN, 0};
-  if (poll(&input, 1, 0) <= 0) return false;
-  char byte = 0;
-  return read(STDIN_FILENO, &byte, 1) <= 0;
-}
-
-int run(const RunOptions& options) {
-  LinkContext context(1);
-  Poller poller;
-  auto workers = connect_all(context, options, poller);
-  Counts counts;
-  bool announced = false;
-  Instant looked_at;
-  for (;;) {
-    poller.wait(20);
-    std::uint64_t welcomed = 0;
-    for (auto& worker : workers) {
-      worker->turn(counts);
-      if (worker->is_welcomed()) ++welcomed;
-    }
-    if (!announced && welcomed == workers.size()) {
+  int run() {
+    Instant looked_at;
+    bool announced = false;
+    while (!is_over()) {
+      turn_ready();
+      if (steady_now() - looked_at < kLookAtAllEvery) continue;
+      looked_at = steady_now();
+      const std::uint64_t welcomed = turn_all();
+      connect_more(welcomed);
+      if (announced || welcomed < count_) continue;
       announced = true;
       std::printf("connected\n");
       std::fflush(stdout);
     }
-    if (steady_now() - looked_at < milliseconds(50)) continue;
-    looked_at = steady_now();
-    if (is_over()) break;
+    say_counts();
+    return 0;
   }
-  std::printf(
-      "{\"prepared\":%llu,\"launched\":%llu,\"killed\":%llu,\"last_prepare_us\":%lld,\"last_go_"
-      "us\":%lld}\n",
-      static_cast<unsigned long long>(counts.prepared),
-      static_cast<unsigned long long>(counts.launched),
-      static_cast<unsigned long long>(counts.killed),
-      static_cast<long long>(counts.last_prepare.us), static_cast<long long>(counts.last_go.us));
-  return 0;
+
+ private:
+  // True when the driver closed our standard input: the end. A byte asks for the counts.
+  bool is_over() const {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (poll(&input, 1, 0) <= 0) return false;
+    char byte = 0;
+    if (read(STDIN_FILENO, &byte, 1) <= 0) return true;
+    say_counts();
+    return false;
+  }
+
+  void say_counts() const {
+    std::printf("{\"prepared\":%llu,\"launched\":%llu,\"killed\":%llu,\"hung\":%llu}\n",
+                static_cast<unsigned long long>(counts_.prepared),
+                static_cast<unsigned long long>(counts_.launched),
+                static_cast<unsigned long long>(counts_.killed),
+                static_cast<unsigned long long>(counts_.hung));
+    std::fflush(stdout);
+  }
+
+  void turn_ready() {
+    std::array<epoll_event, 256> events{};
+    const int n = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), 20);
+    for (int i = 0; i < n; ++i)
+      workers_[events[static_cast<std::size_t>(i)].data.u64]->turn(counts_);
+  }
+
+  std::uint64_t turn_all() {
+    std::uint64_t welcomed = 0;
+    for (auto& worker : workers_) {
+      worker->turn(counts_);
+      if (worker->is_welcomed()) ++welcomed;
+    }
+    return welcomed;
+  }
+
+  void connect_more(std::uint64_t welcomed) {
+    while (workers_.size() < count_ && workers_.size() - welcomed < kConnectingMax) connect_one();
+  }
+
+  void connect_one() {
+    const std::uint64_t number = first_ + workers_.size();
+    if (number > keys_.size()) give_up("no key for " + node_name(number));
+    ClientOptions client;
+    client.endpoint = "tcp://" + source_of(number) + ":0;" + words_["endpoint"];
+    client.server_key = words_["server"];
+    client.key = keys_[number - 1];
+    auto socket = ClientSocket::open(context_, client);
+    if (!socket) give_up(socket.error().message);
+    SimBehaviour behaviour;
+    behaviour.gpus = static_cast<std::uint32_t>(number_of(words_, "gpus", 8));
+    behaviour.holds = number_of(words_, "holds", 0) != 0;
+    behaviour.hangs = workers_.size() < hangs_;
+    behaviour.hangs_for = seconds(static_cast<std::int64_t>(number_of(words_, "hangs_for", 0)));
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = workers_.size();
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, (*socket)->fd(), &event) != 0) give_up("epoll_ctl failed");
+    workers_.push_back(
+        std::make_unique<SimWorker>(std::move(*socket), node_name(number), behaviour));
+  }
+
+  Words words_;
+  std::uint64_t first_ = 1;
+  std::uint64_t count_ = 1;
+  std::uint64_t hangs_ = 0;
+  std::vector<KeyPair> keys_;
+  LinkContext context_{1};
+  int epoll_;
+  std::vector<std::unique_ptr<SimWorker>> workers_;
+  SimCounts counts_;
+};
+
+// Five descriptors a worker.
+void raise_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace
@@ -269,11 +184,16 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 3 && words[0] == "keys")
     return make_keys(words[1], std::strtoull(words[2].c_str(), nullptr, 10));
-  if (words.size() < 5 || words[0] != "run")
-    give_up("usage: bench_workers keys DIR COUNT | run DIR COUNT ENDPOINT SERVER_KEY");
-  RunOptions options{words[1], std::strtoull(words[2].c_str(), nullptr, 10), words[3], words[4]};
-  if (words.size() > 5)
-    options.gpus = static_cast<std::uint32_t>(std::strtoul(words[5].c_str(), nullptr, 10));
-  if (words.size() > 6) options.dead = std::strtoull(words[6].c_str(), nullptr, 10);
-  return run(options);
+  if (words.empty() || words[0] != "run") give_up("usage: bench_workers keys|run; see its source");
+  Words options;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::size_t at = words[i].find('=');
+    if (at == std::string::npos) give_up("not of the form name=value: " + words[i]);
+    options[words[i].substr(0, at)] = words[i].substr(at + 1);
+  }
+  for (const char* const needed : {"dir", "endpoint", "server"}) {
+    if (options.count(needed) == 0) give_up(std::string("missing: ") + needed);
+  }
+  raise_descriptors();
+  return Fleet(std::move(options)).run();
 }
