@@ -71,15 +71,14 @@ Result<void> LocalChannel::flush() {
 Result<bool> LocalChannel::read_some() {
   char buffer[kReadBytes];
   ReceivedMessage received = receive_message(socket_.number(), buffer, sizeof(buffer), 0);
-  const ssize_t size = received.size;
-  if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
-  if (size < 0) return gone("local peer");
-  if (size == 0) return fail(ErrorCode::kUnavailable, "local peer closed the connection");
+  if (received.size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+  if (received.size < 0) return gone("local peer");
+  if (received.size == 0) return fail(ErrorCode::kUnavailable, "local peer closed the connection");
   for (Fd& fd : received.descriptors) input_fds_.push_back(std::move(fd));
   if (input_fds_.size() > kFdsAtOnce || received.is_cut) {
     return fail(ErrorCode::kCorrupt, "local peer sent too many descriptors");
   }
-  input_.append(buffer, static_cast<std::size_t>(size));
+  input_.append(buffer, static_cast<std::size_t>(received.size));
   return true;
 }
 

@@ -67,20 +67,17 @@ void Launcher::look_for_shepherd(const AttemptKey& key, Attempt& attempt) {
     note_ended(key, attempt, *exit);
     return;
   }
-  attempt.end.kind = CauseKind::kShepherdFailed;
-  attempt.end.retry = Retry::kAnywhere;
-  attempt.end.evidence = "its shepherd died";
+  attempt.blame(CauseKind::kShepherdFailed, Retry::kAnywhere, "its shepherd died");
   const Result<ShepherdRecord> record = store_.read_shepherd(key);
   if (was_rebooted_ && (!record.ok() || record->boot_id != this_boot())) {
-    attempt.end.kind = CauseKind::kNodeFailed;
-    attempt.end.evidence = "the node was restarted";
+    attempt.blame(CauseKind::kNodeFailed, Retry::kAnywhere, "the node was restarted");
     reap(key, attempt);
     return;
   }
   if (!record.ok()) {
     // Ordered, but as far as is known nobody ever ran for it.
-    attempt.end.kind = CauseKind::kLaunchFailed;
-    attempt.end.evidence = "the launcher stopped before its shepherd started";
+    attempt.blame(CauseKind::kLaunchFailed, Retry::kAnywhere,
+                  "the launcher stopped before its shepherd started");
     attempt.state.phase = LocalPhase::kPreparing;
     return;
   }
@@ -146,9 +143,8 @@ void Launcher::reap(const AttemptKey& key, Attempt& attempt) {
 bool Launcher::end_unclaimed(const AttemptKey& key, Attempt& attempt) {
   if (!store_.claim(key)) return false;
   if (attempt.end.kind == CauseKind::kShepherdFailed) {
-    attempt.end.kind = CauseKind::kLaunchFailed;
-    attempt.end.retry = Retry::kElsewhere;
-    attempt.end.evidence = "its shepherd ended before it began";
+    attempt.blame(CauseKind::kLaunchFailed, Retry::kElsewhere,
+                  "its shepherd ended before it began");
   }
   ExitFile exit{key, attempt.state.epoch, 0, {}};
   exit.record.cause = attempt.end;
@@ -207,9 +203,7 @@ void Launcher::note_gone(const AttemptKey& key, Attempt& attempt) {
     attempt.adopt_until_ms = wall_seconds() * 1000 + 1000;  // Try again.
     return;
   }
-  attempt.end.kind = CauseKind::kShepherdFailed;
-  attempt.end.retry = Retry::kAnywhere;
-  attempt.end.evidence = "its shepherd died";
+  attempt.blame(CauseKind::kShepherdFailed, Retry::kAnywhere, "its shepherd died");
   say(key, attempt.end.evidence);
   reap(key, attempt);
 }

@@ -253,9 +253,7 @@ void Launcher::start(Order& order) {
   spec.ports = attempt.state.ports;
   Result<Fd> socket = spawner_.spawn(spec, directories_of(attempt), order.ports);
   if (!socket.ok()) {
-    attempt.end.kind = CauseKind::kLaunchFailed;
-    attempt.end.retry = Retry::kElsewhere;
-    attempt.end.evidence = socket.error().message;
+    attempt.blame(CauseKind::kLaunchFailed, Retry::kElsewhere, socket.error().message);
     reap(spec.key, attempt);
     return;
   }

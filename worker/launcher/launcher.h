@@ -43,7 +43,13 @@ class Launcher {
     std::vector<std::string> waiting;  // Frames for the shepherd while it is looked for.
     bool is_guess = false;             // After a restart, until its shepherd or its record spoke.
     bool was_running = false;
-    Cause end;  // Why, when the reaper is to write it.
+    Cause end;  // Why, when it is not its shepherd that writes it.
+
+    void blame(CauseKind kind, Retry retry, std::string evidence) {
+      end.kind = kind;
+      end.retry = retry;
+      end.evidence = std::move(evidence);
+    }
   };
   struct Worker {
     std::unique_ptr<LocalChannel> channel;

@@ -53,10 +53,9 @@ Result<void> Spawner::start_server() {
   ::posix_spawn_file_actions_adddup2(&actions, source.number(), kSpecFd);
   std::string name = "muster-shepherd";
   std::string label = "starts the others                       ";  // They put their key here.
-  char* const argv[] = {name.data(), label.data(), nullptr};
-  char* const environment[] = {nullptr};
+  char* const argv[] = {name.data(), label.data(), nullptr};       // And an empty environment.
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, program_.c_str(), &actions, nullptr, argv, environment);
+  const int error = ::posix_spawn(&pid, program_.c_str(), &actions, nullptr, argv, argv + 2);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return failed("start " + program_, error);
   server_ = std::move(ours);

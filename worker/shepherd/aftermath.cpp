@@ -42,13 +42,20 @@ void remove_spooled(const AttemptKey& key) {
   if (names == nullptr) return;
   while (const dirent* entry = ::readdir(names)) {
     if (std::string_view(entry->d_name).substr(0, prefix.size()) == prefix) {
-      ::unlinkat(kScriptsDirFd, entry->d_name, 0);
+      if (::unlinkat(kScriptsDirFd, entry->d_name, 0) != 0) remove_error_file(entry->d_name);
     }
   }
   ::closedir(names);
 }
 
 }  // namespace
+
+void remove_error_file(const std::string& directory) {
+  const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  const Fd opened(::openat(kScriptsDirFd, directory.c_str(), flags));
+  if (opened.is_open()) ::unlinkat(opened.number(), kErrorFile, 0);
+  ::unlinkat(kScriptsDirFd, directory.c_str(), AT_REMOVEDIR);
+}
 
 void reap_attempt(const ShepherdSpec& spec) {
   const AttemptCgroup cgroup =

@@ -422,7 +422,6 @@ bool AttemptCgroup::remove_shared() const {
   bool is_gone = true;
   for (const std::string& attempt : attempts) {
     const std::string group = attempt.substr(0, attempt.rfind('/'));
-    if (group.empty()) continue;
     ::rmdir((group + "/ended").c_str());
     is_gone = (::rmdir(group.c_str()) == 0 || errno == ENOENT) && is_gone;
   }

@@ -93,18 +93,20 @@ Result<void> Shepherd::spool_script() {
   return {};
 }
 
-// torchrun writes why it failed into this file; we keep it open and never open it by name again.
+// torchrun writes why it failed into a file that it must be able to remove and make anew: hence a
+// directory, which we keep open and never open by name again.
 Result<void> Shepherd::make_error_file() {
-  error_file_name_ = to_text(spec_.key) + "-error.json";
-  const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  error_file_ = Fd(::openat(kScriptsDirFd, error_file_name_.c_str(), flags, 0600));
+  error_dir_name_ = to_text(spec_.key) + "-error";
+  const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  const bool made = ::mkdirat(kScriptsDirFd, error_dir_name_.c_str(), 0700) == 0;
+  if (made) error_dir_ = Fd(::openat(kScriptsDirFd, error_dir_name_.c_str(), flags));
   const CommonOrder& common = launch_.common;
-  if (!error_file_.is_open() ||
+  if (!error_dir_.is_open() ||
       (!spec_.single_user &&
-       ::fchown(error_file_.number(), common.uid.value, common.gid.value) != 0)) {
+       ::fchown(error_dir_.number(), common.uid.value, common.gid.value) != 0)) {
     return failed("make the error file");
   }
-  launch_.error_file = spec_.scripts_path + "/" + error_file_name_;
+  launch_.error_file = spec_.scripts_path + "/" + error_dir_name_ + "/" + kErrorFile;
   return {};
 }
 
@@ -114,15 +116,8 @@ void Shepherd::go(const LocalGo& message) {
   if (!order.ok() || order->attempt != spec_.key) return;
   launch_.go = *order;
   const Result<void> launched = launch();
-  if (launched.ok()) {
-    enter(LocalPhase::kRunning);
-    return;
-  }
-  Cause cause;
-  cause.kind = CauseKind::kLaunchFailed;
-  cause.evidence = launched.error().message;
-  cause.retry = Retry::kElsewhere;
-  stop(std::move(cause), 0);
+  if (!launched.ok()) return fail_launch(launched.error());
+  enter(LocalPhase::kRunning);
 }
 
 Result<void> Shepherd::launch() {
@@ -185,9 +180,16 @@ void Shepherd::write_tasks() const {
 }
 
 std::string Shepherd::torch_error() {
-  if (!error_file_.is_open()) return {};
+  if (!error_dir_.is_open()) return {};
+  const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  const Fd file(::openat(error_dir_.number(), kErrorFile, flags));
+  struct stat facts {};
+  const bool is_users = file.is_open() && ::fstat(file.number(), &facts) == 0 &&
+                        S_ISREG(facts.st_mode) &&
+                        (spec_.single_user || facts.st_uid == launch_.common.uid.value);
+  if (!is_users) return {};
   std::string text(kTorchErrorBytesMax, '\0');
-  const ssize_t size = ::pread(error_file_.number(), text.data(), text.size(), 0);
+  const ssize_t size = ::pread(file.number(), text.data(), text.size(), 0);
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
@@ -236,9 +238,8 @@ void Shepherd::finish() {
     return;
   }
   cgroup_.remove();
-  for (const std::string& name : {script_name_, error_file_name_}) {
-    if (!name.empty()) ::unlinkat(kScriptsDirFd, name.c_str(), 0);
-  }
+  if (!script_name_.empty()) ::unlinkat(kScriptsDirFd, script_name_.c_str(), 0);
+  if (error_dir_.is_open()) remove_error_file(error_dir_name_);
   ::unlinkat(kRunDirFd, (to_text(spec_.key) + kSocketSuffix).c_str(), 0);
   enter(LocalPhase::kEnded);
   done_ = true;

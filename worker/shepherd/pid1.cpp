@@ -22,8 +22,12 @@ namespace {
 
 // fork() with the flags only clone3 knows. The caller is single-threaded, so libc's state is whole
 // in the child.
-pid_t fork_with(std::uint64_t flags, int cgroup, int* handle = nullptr) {
+pid_t fork_with(std::uint64_t flags, int cgroup, int* handle = nullptr, pid_t wanted = 0) {
   clone_args args{};
+  if (wanted > 0) {
+    args.set_tid = reinterpret_cast<std::uintptr_t>(&wanted);
+    args.set_tid_size = 1;
+  }
   args.flags = flags | (handle != nullptr ? CLONE_PIDFD : 0);
   args.pidfd = reinterpret_cast<std::uintptr_t>(handle);
   args.exit_signal = SIGCHLD;
@@ -31,12 +35,16 @@ pid_t fork_with(std::uint64_t flags, int cgroup, int* handle = nullptr) {
   return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
 }
 
-[[noreturn]] void fail_task(const TaskSet& tasks, std::uint32_t local_rank, const Error& error) {
+void report_failure(const TaskSet& tasks, std::uint32_t local_rank, const std::string& why) {
   TaskReport report;
   report.kind = TaskReport::Kind::kFailed;
   report.local_rank = local_rank;
-  std::strncpy(report.text, error.message.c_str(), TaskReport::kTextBytes - 1);
+  std::strncpy(report.text, why.c_str(), TaskReport::kTextBytes - 1);
   send_report(tasks.report, report, {});
+}
+
+[[noreturn]] void fail_task(const TaskSet& tasks, std::uint32_t local_rank, const Error& error) {
+  report_failure(tasks, local_rank, error.message);
   ::_exit(127);
 }
 
@@ -57,16 +65,14 @@ Result<void> enter_namespaces() {
 
 pid_t start_rank(const TaskSet& tasks, const TaskPlan& plan, int gate) {
   const Fd group = tasks.cgroup->unified_rank(plan.local_rank);
-  pid_t pid = fork_with(group.is_open() ? CLONE_INTO_CGROUP : 0, group.number());
+  const std::uint64_t flags = group.is_open() ? CLONE_INTO_CGROUP : 0;
+  // torchrun tells its agents apart by host name and pid: with a pid of the rank's own, two nodes
+  // on one machine meet. Where the kernel will not give it, any other does.
+  const pid_t wanted = tasks.namespaces ? static_cast<pid_t>(plan.rank) + 2 : 0;
+  pid_t pid = fork_with(flags, group.number(), nullptr, wanted);
+  if (pid < 0 && wanted > 0) pid = fork_with(flags, group.number());
   if (pid == 0) fail_task(tasks, plan.local_rank, run_task(tasks, plan, gate));
-  if (pid < 0) {
-    TaskReport report;
-    report.kind = TaskReport::Kind::kFailed;
-    report.local_rank = plan.local_rank;
-    std::strncpy(report.text, (std::string("fork: ") + std::strerror(errno)).c_str(),
-                 TaskReport::kTextBytes - 1);
-    send_report(tasks.report, report, {});
-  }
+  if (pid < 0) report_failure(tasks, plan.local_rank, std::string("fork: ") + std::strerror(errno));
   return pid;
 }
 

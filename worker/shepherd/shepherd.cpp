@@ -41,11 +41,7 @@ void Shepherd::run() {
   if (prepared.ok()) {
     enter(LocalPhase::kPrepared);
   } else {
-    Cause cause;
-    cause.kind = CauseKind::kLaunchFailed;
-    cause.evidence = prepared.error().message;
-    cause.retry = Retry::kElsewhere;
-    stop(std::move(cause), 0);
+    fail_launch(prepared.error());
   }
   while (!done_) {
     turn(boottime_us());
@@ -234,15 +230,14 @@ void Shepherd::read_reports() {
     TaskReport report;
     ReceivedMessage received = receive_message(reports_.number(), reinterpret_cast<char*>(&report),
                                                sizeof(report), MSG_DONTWAIT);
-    const ssize_t size = received.size;
-    if (size < 0) return;
-    if (size == 0) {
+    if (received.size < 0) return;
+    if (received.size == 0) {
       // pid 1 is gone, and with it the last that could report.
       reports_.reset();
       end();
       return;
     }
-    if (size == sizeof(report)) note_report(report, received.descriptors, received.sender);
+    if (received.size == sizeof(report)) note_report(report, received.descriptors, received.sender);
   }
 }
 
@@ -310,6 +305,14 @@ void Shepherd::end() {
   if (killing_) return;
   killing_ = true;
   kill_again_us_ = boottime_us() + kEndPatienceUs;
+}
+
+void Shepherd::fail_launch(const Error& error) {
+  Cause cause;
+  cause.kind = CauseKind::kLaunchFailed;
+  cause.evidence = error.message;
+  cause.retry = Retry::kElsewhere;
+  stop(std::move(cause), 0);
 }
 
 // The first cause stays; a later call can only shorten the grace.

@@ -57,6 +57,7 @@ class Shepherd {
   void note_report(const TaskReport& report, std::vector<Fd>& fds, pid_t host_pid);
   void note_exit(Task& task, int wait_status);
 
+  void fail_launch(const Error& error);
   void stop(Cause cause, std::int64_t grace_ms);
   void end();
   void signal_all(int number) const;
@@ -79,9 +80,9 @@ class Shepherd {
   std::vector<Peer> peers_;
   Fd listen_;
   Fd reports_;
-  Fd error_file_;
-  std::string script_name_;      // In the scripts directory; empty: none.
-  std::string error_file_name_;  // Likewise.
+  Fd error_dir_;                // Of torchrun.
+  std::string script_name_;     // In the scripts directory; empty: none.
+  std::string error_dir_name_;  // Likewise.
   std::vector<TaskPlan> plans_;
   std::vector<Task> tasks_;
   pid_t pid1_ = -1;
@@ -110,6 +111,10 @@ std::int64_t walltime_us();
 // Mode reap: an attempt whose shepherd died. Kills what is left, waits until nothing is, and writes
 // the exit record unless there is one.
 void reap_attempt(const ShepherdSpec& spec);
+
+// The user's directory below the scripts', with what torchrun wrote.
+constexpr const char* kErrorFile = "error.json";
+void remove_error_file(const std::string& directory);
 
 // Mode sweep: removes the groups all attempts of this launcher shared, once nothing is in them.
 void sweep_groups(const ShepherdSpec& spec);

@@ -330,8 +330,8 @@ TEST_F(LauncherTest, TorchrunIsStartedWithOurRendezvous) {
   EXPECT_EQ(ended.record.cause.exit_status, 1);
   EXPECT_EQ(ended.record.cause.evidence, "broken ");
   const std::string expected =
-      "--nnodes 1 --nproc-per-node 2 --rdzv-id 1.1 --rdzv-backend c10d --rdzv-endpoint 127.0.0.1:" +
-      std::to_string(ended.ports.at(0)) + " --max-restarts 0 ";
+      "--nnodes 1 --nproc_per_node 2 --rdzv_id 1.1 --rdzv_backend c10d --rdzv_endpoint 127.0.0.1:" +
+      std::to_string(ended.ports.at(0)) + " --max_restarts 0 ";
   const std::string words = rig_.file("muster-1.out");
   EXPECT_EQ(words.substr(0, expected.size()), expected);
   EXPECT_NE(words.find("1.0.1-train.py --lr 1\n"), std::string::npos);
