@@ -51,18 +51,16 @@ bool parse_option(const std::string& name, const std::string& value, LauncherSet
   return name == "--ports" && parse_ports(value, settings);
 }
 
-Error bad_option(const std::string& name, const std::string& value) {
+Error bad_option(const std::string& name) {
   const std::string usage = launcher_usage();
   std::vector<std::string_view> names;
   for (std::size_t at = usage.find(" --"); at != std::string::npos; at = usage.find(" --", at + 1))
     names.push_back(std::string_view(usage).substr(at + 1, usage.find(' ', at + 1) - at - 1));
-  const std::string_view near = nearest_match(name, names);
-  const bool known = near == name;
-  return fail(
-      ErrorCode::kInvalid,
-      (known ? "bad value of " + name + ": " + escape_for_terminal(value)
-             : "unknown option " + escape_for_terminal(name)) +
-          (known || near.empty() ? "; see --help" : "; did you mean " + std::string(near) + "?"));
+  const std::string near(nearest_match(name, names));
+  if (near == name) return fail(ErrorCode::kInvalid, "bad value of " + name + "; see --help");
+  return fail(ErrorCode::kInvalid,
+              "unknown option " + escape_for_terminal(name) +
+                  (near.empty() ? "; see --help" : "; did you mean " + near + "?"));
 }
 
 }  // namespace
@@ -105,9 +103,7 @@ Result<LauncherSettings> parse_launcher_settings(int argc, const char* const* ar
     } else if (i + 1 < words.size()) {
       value = words[++i];
     }
-    if (!parse_option(name, value, settings)) {
-      return bad_option(name, value);
-    }
+    if (!parse_option(name, value, settings)) return bad_option(name);
   }
   if (settings.state_dir.empty() || settings.socket_path.empty() || settings.keys_path.empty() ||
       settings.node.empty()) {
