@@ -56,7 +56,7 @@ def bench_gang_launch_500():
 
 
 def bench_gang_launch_500_dead():
-    """A node of the gang hangs when the orders arrive; the next gang finds it back, rebooted."""
+    """A node of the gang hangs when the orders arrive; the next gang finds it back."""
     back_s = 2 * PREPARE_TIMEOUT_S
     with Load(
         simulated=NODES + 1,

@@ -79,7 +79,6 @@ void SimWorker::come_back() {
   hung_ = false;
   said_hello_ = false;
   is_welcomed_ = false;
-  ++boots_;
   session_ = Session(static_cast<std::uint64_t>(steady_now().us));
   session_.reconnect();
 }
@@ -138,7 +137,7 @@ void SimWorker::say_hello() {
   if (said_hello_ || !session_.knows_peer()) return;
   HelloPart hello;
   hello.node = name_;
-  hello.boot_id = "bench-" + std::to_string(boots_);
+  hello.boot_id = "bench";
   hello.incarnation = session_.incarnation();
   hello.inventory.cpus = 64;
   hello.inventory.memory_mib = 512U << 10U;

@@ -15,7 +15,7 @@ struct SimBehaviour {
   std::uint32_t gpus = 8;
   bool holds = false;  // Runs what it is told to launch until it is killed; else it ends at once.
   bool hangs = false;  // Falls silent when it is first told to prepare, its connection left open…
-  Duration hangs_for;  // …for this long; then it comes back as after a reboot. 0: for ever.
+  Duration hangs_for;  // …for this long; then it is started anew. 0: for ever.
 };
 
 struct SimCounts {
@@ -56,7 +56,6 @@ class SimWorker {
   Session session_;
   std::string name_;
   SimBehaviour behaviour_;
-  std::uint64_t boots_ = 1;
   bool said_hello_ = false;
   bool is_welcomed_ = false;
   bool hung_ = false;
