@@ -188,6 +188,26 @@ struct NodeAddReply {
     visit(3, "valid_seconds", self.valid_seconds);
   }
 };
+// config-show: no body.
+struct ConfigReply {
+  std::uint64_t version = 0;
+  std::string json;  // Queues, accounts and limits as applied. No addresses, no secrets.
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "version", self.version);
+    visit(2, "json", self.json);
+  }
+};
+// database-skip: accounting goes on with record `next`; those before that it lacks are lost to it.
+struct DatabaseSkipBody {
+  Seq next;
+  std::string reason;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "next", self.next);
+    visit(2, "reason", self.reason);
+  }
+};
 struct NodeChangeBody {
   std::vector<std::string> nodes;
   std::string reason;

@@ -48,16 +48,17 @@ enum class Verb : std::uint8_t {
   kNodeConfirmDead,
   kReload,
   kConfigShow,
+  kDatabaseSkip,
 };
 template <>
 struct EnumNames<Verb> {
-  static constexpr std::array<std::string_view, 27> kNames{
-      "ping",     "status",     "submit",      "cancel",      "hold",
-      "release",  "requeue",    "top",         "set",         "jobs",
-      "job",      "why",        "watch",       "nodes",       "queues",
-      "accounts", "accounting", "log-open",    "log-read",    "log-close",
-      "node-add", "node-drain", "node-resume", "node-remove", "node-confirm-dead",
-      "reload",   "config-show"};
+  static constexpr std::array<std::string_view, 28> kNames{
+      "ping",     "status",      "submit",       "cancel",      "hold",
+      "release",  "requeue",     "top",          "set",         "jobs",
+      "job",      "why",         "watch",        "nodes",       "queues",
+      "accounts", "accounting",  "log-open",     "log-read",    "log-close",
+      "node-add", "node-drain",  "node-resume",  "node-remove", "node-confirm-dead",
+      "reload",   "config-show", "database-skip"};
 };
 
 struct Request {

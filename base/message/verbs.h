@@ -21,6 +21,7 @@ constexpr bool is_mutating(Verb verb) {
     case Verb::kNodeRemove:
     case Verb::kNodeConfirmDead:
     case Verb::kReload:
+    case Verb::kDatabaseSkip:
       return true;
     case Verb::kPing:
     case Verb::kStatus:

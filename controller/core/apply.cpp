@@ -186,13 +186,16 @@ void ClusterApply::operator()(const JobSubmitted& event) {
 }
 
 void ClusterApply::operator()(const ElementsHeld& event) {
-  JobChange(job_must_exist(event.job), cluster.digest_)
-      .move(event.elements, kPending, ElementState::kHeld, nullptr);
+  JobChange change(job_must_exist(event.job), cluster.digest_);
+  if (!event.elements.empty()) change.move(event.elements, kPending, ElementState::kHeld, nullptr);
+  if (event.by_operator) change.set_held_by_operator(true);
 }
 
 void ClusterApply::operator()(const ElementsReleased& event) {
-  JobChange(job_must_exist(event.job), cluster.digest_)
-      .move(event.elements, kHeld, ElementState::kPending, nullptr);
+  Job& job = job_must_exist(event.job);
+  JobChange change(job, cluster.digest_);
+  change.move(event.elements, kHeld, ElementState::kPending, nullptr);
+  if (job.count(ElementState::kHeld) == 0) change.set_held_by_operator(false);
 }
 
 void ClusterApply::operator()(const ElementsEnded& event) {
@@ -231,7 +234,10 @@ void ClusterApply::operator()(const JobChanged& event) {
   if (event.top) change.set_top(*event.top);
   JobTerms terms = *job.facts().terms;
   auto facts = std::make_shared<JobFacts>(job.facts());
-  if (event.time_limit) terms.time_limit = *event.time_limit;
+  if (event.time_limit) {
+    if (*event.time_limit < terms.time_limit) lower_limits(event.job);
+    terms.time_limit = *event.time_limit;
+  }
   if (event.queue) terms.queue = *event.queue;
   if (event.account) terms.account = *event.account;
   if (event.priority) terms.priority = *event.priority;

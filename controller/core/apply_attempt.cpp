@@ -19,6 +19,7 @@ std::uint64_t digest_of_attempt(const Attempt& attempt) {
   digest(10, "ports", attempt.ports);
   digest(11, "stopping", attempt.stopping);
   digest(12, "requeue", attempt.requeue);
+  if (attempt.limit_lowered) digest(13, "limit_lowered", attempt.limit_lowered);
   return digest.value();
 }
 
@@ -39,6 +40,13 @@ void ClusterApply::change_attempt(Attempt& attempt, Change change) {
   change(attempt);
   MUSTER_ASSERT(attempt.state == before || can_follow(before, attempt.state));
   cluster.digest_ += digest_of_attempt(attempt);
+}
+
+void ClusterApply::lower_limits(JobId job) {
+  auto it = cluster.attempts_.lower_bound(AttemptKey{job, {}, {}});
+  for (; it != cluster.attempts_.end() && it->first.job == job; ++it) {
+    change_attempt(it->second, [](Attempt& attempt) { attempt.limit_lowered = true; });
+  }
 }
 
 void ClusterApply::operator()(const AttemptStarted& event) {

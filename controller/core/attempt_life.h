@@ -55,6 +55,7 @@ struct Attempt {
   std::vector<std::uint16_t> ports;
   std::optional<Cause> stopping;  // Has a value exactly in kStopping.
   bool requeue = false;           // A person asked for another attempt.
+  bool limit_lowered = false;     // Its nodes keep the limit it began with: we keep the lower one.
   std::map<NodeId, ExitRecord> members_ended;
 
   std::uint64_t place_digest = 0;  // Cached parts of the cluster's digest.

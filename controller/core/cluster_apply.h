@@ -45,6 +45,7 @@ struct ClusterApply {
   void note_forgotten(JobId id, CauseKind kind);
   void intern_device(const std::string& uuid, DeviceId id, NodeId node);
   void end_job_if_over(Job& job);
+  void lower_limits(JobId job);  // Of its attempts.
   template <class Change>
   void change_node(Node& node, Change change);
   template <class Change>

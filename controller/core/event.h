@@ -151,13 +151,15 @@ struct ElementsHeld {
   static constexpr int kType = 11;
   static constexpr std::string_view kName = "ElementsHeld";
   JobId job;
-  std::vector<IndexRange> elements;
+  std::vector<IndexRange> elements;  // Empty: what is held already is an operator's hold from now.
   std::string by;
+  bool by_operator = false;  // Then only an operator releases the job.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "job", self.job);
     visit(2, "elements", self.elements);
     visit(3, "by", self.by);
+    visit(4, "by_operator", self.by_operator);
   }
 };
 struct ElementsReleased {

@@ -280,15 +280,20 @@ void fail_unprepared(Step& step, const Attempt& attempt, const AttemptLiveness& 
   }
 }
 
-// The shepherd keeps the limit; this is for one that does not.
+// The shepherd keeps the limit that the attempt began with; this is for one that does not, and for
+// a limit that was lowered since.
 void stop_overrun(Step& step, const Attempt& attempt) {
   if (attempt.state != AttemptState::kRunning) return;
   const Duration limit = step.cluster().find_job(attempt.key.job)->facts().time_limit();
-  if (step.now().at < attempt.launched_at + limit + kOverrunGrace) return;
+  const Duration grace = attempt.limit_lowered ? Duration{} : kOverrunGrace;
+  if (step.now().at < attempt.launched_at + limit + grace) return;
   Cause cause;
   cause.kind = CauseKind::kTimedOut;
   cause.by = "time limit";
-  cause.evidence = "ran over its limit of " + to_text(limit) + " and was not stopped by its node";
+  cause.evidence =
+      attempt.limit_lowered
+          ? "its limit was lowered to " + to_text(limit) + " while it ran"
+          : "ran over its limit of " + to_text(limit) + " and was not stopped by its node";
   stop_attempt(step, attempt.key, std::move(cause), false);
 }
 

@@ -37,6 +37,7 @@ ImageJob image_of(const Job& job, std::uint32_t owner, std::uint32_t terms) {
   image.submitted_at = facts.submitted_at;
   image.submitted_wall = facts.submitted_wall;
   image.top = job.top();
+  image.held_by_operator = job.is_held_by_operator();
   for (const ElementSpan& span : job.spans()) {
     image.spans.push_back({span.first, span.last, span.state, copy_of(span.ending)});
   }
@@ -59,6 +60,7 @@ ImageAttempt image_of(const Attempt& attempt) {
   image.ports = attempt.ports;
   image.stopping = attempt.stopping;
   image.requeue = attempt.requeue;
+  image.limit_lowered = attempt.limit_lowered;
   for (const auto& [node, record] : attempt.members_ended) image.ends.push_back({node, record});
   return image;
 }

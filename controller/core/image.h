@@ -108,6 +108,7 @@ struct ImageJob {
   std::vector<ImageSpan> spans;
   Seq ended_seq;
   Instant ended_at;
+  bool held_by_operator = false;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "id", self.id);
@@ -125,6 +126,7 @@ struct ImageJob {
     visit(13, "spans", self.spans);
     visit(14, "ended_seq", self.ended_seq);
     visit(15, "ended_at", self.ended_at);
+    visit(16, "held_by_operator", self.held_by_operator);
   }
 };
 
@@ -189,6 +191,7 @@ struct ImageAttempt {
   std::optional<Cause> stopping;
   bool requeue = false;
   std::vector<ImageEnd> ends;
+  bool limit_lowered = false;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "key", self.key);
@@ -204,6 +207,7 @@ struct ImageAttempt {
     visit(11, "stopping", self.stopping);
     visit(12, "requeue", self.requeue);
     visit(13, "ends", self.ends);
+    visit(14, "limit_lowered", self.limit_lowered);
   }
 };
 

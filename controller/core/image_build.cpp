@@ -87,6 +87,7 @@ struct ImageBuilder {
     if (item.ended_seq.value == 0 && item.ended_at.us != 0)
       return corrupt("end without its record");
     it->second.top_ = item.top;
+    it->second.held_by_operator_ = item.held_by_operator;
     return put_spans(it->second, item);
   }
 
@@ -166,6 +167,7 @@ struct ImageBuilder {
     attempt.ports = std::move(item.ports);
     attempt.stopping = std::move(item.stopping);
     attempt.requeue = item.requeue;
+    attempt.limit_lowered = item.limit_lowered;
     attempt.place_digest = digest_of(item.place);
     attempt.place = std::make_shared<const Place>(std::move(item.place));
     return put_attempt(std::move(attempt), item.ends);

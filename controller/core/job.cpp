@@ -127,6 +127,7 @@ Job::Job(const Job& other)
     : facts_(other.facts_),
       top_(other.top_),
       plain_(other.plain_),
+      held_by_operator_(other.held_by_operator_),
       detail_(other.detail_ ? std::make_unique<Detail>(*other.detail_) : nullptr) {}
 
 Job::Detail& Job::detail() {

@@ -176,6 +176,8 @@ class Job {
   const JobFacts& facts() const { return *facts_; }
   const std::shared_ptr<const JobFacts>& facts_shared() const { return facts_; }
   std::int64_t top() const { return top_; }  // Among its owner's own jobs: higher is earlier.
+  // What of it is held, an operator holds: only an operator releases it.
+  bool is_held_by_operator() const { return held_by_operator_; }
   Seq ended_seq() const {
     return detail_ ? detail_->ended_seq : Seq{};
   }  // 0 while any element is not ended.
@@ -213,6 +215,7 @@ class Job {
   std::shared_ptr<const JobFacts> facts_;
   std::int64_t top_ = 0;
   ElementState plain_ = ElementState::kPending;  // Counts while detail_ is null.
+  bool held_by_operator_ = false;
   std::unique_ptr<Detail> detail_;
 };
 

@@ -46,6 +46,8 @@ std::uint64_t digest_of_facts(const JobFacts& facts) {
 std::uint64_t JobChange::digest_of_head() const {
   std::uint64_t hash =
       combine64(digest_of_facts(job_.facts()), static_cast<std::uint64_t>(job_.top_));
+  constexpr std::uint64_t kHeldByOperator = 0x6f70657261746f72ULL;
+  if (job_.is_held_by_operator()) hash = combine64(hash, kHeldByOperator);
   const Seq ended = job_.ended_seq();
   if (ended.value != 0) {
     hash = combine64(hash, ended.value);
@@ -95,6 +97,13 @@ void JobChange::replace_facts(std::shared_ptr<const JobFacts> facts) {
 void JobChange::set_top(std::int64_t top) {
   digest_ -= digest_of_head();
   job_.top_ = top;
+  digest_ += digest_of_head();
+}
+
+void JobChange::set_held_by_operator(bool is) {
+  if (job_.held_by_operator_ == is) return;
+  digest_ -= digest_of_head();
+  job_.held_by_operator_ = is;
   digest_ += digest_of_head();
 }
 

@@ -22,6 +22,7 @@ class JobChange {
 
   void replace_facts(std::shared_ptr<const JobFacts> facts);
   void set_top(std::int64_t top);
+  void set_held_by_operator(bool is);
   // Every listed element must be in one of the states in `from` (bit 1 << state). ending goes with
   // kEnded.
   void move(const std::vector<IndexRange>& ranges, unsigned from, ElementState to,

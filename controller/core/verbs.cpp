@@ -141,9 +141,16 @@ Result<void> check_change(const Cluster& cluster, const Ledger& ledger, const Jo
   const std::string name = "job " + std::to_string(facts.id.value);
   if (job.is_ended()) return fail(ErrorCode::kConflict, name + " has ended");
   const bool moves = command.time_limit || command.queue || command.account;
-  if (moves && job.count(ElementState::kActive) != 0) {
+  const bool runs = job.count(ElementState::kActive) != 0;
+  if (runs && (command.queue || command.account)) {
     return fail(ErrorCode::kConflict,
-                name + " is running: its time, queue and account are fixed; requeue it first");
+                name + " is running: its queue and account are fixed; requeue it first");
+  }
+  if (runs && command.time_limit && *command.time_limit > facts.time_limit()) {
+    return fail(ErrorCode::kConflict,
+                name + " is running: its time can only be shortened now (it is " +
+                    to_text(facts.time_limit()) +
+                    "), because its nodes keep the limit it was started with");
   }
   if (command.priority && command.who.role == Role::kUser && *command.priority > facts.priority()) {
     return fail(ErrorCode::kConflict, name + ": users may only lower the priority (it is " +
@@ -185,8 +192,15 @@ void hold_jobs(Step& step, const HoldJobs& command) {
   for_each_target(
       step, command.who, command.which, "hold", [&](const Job& job, const Target& target) {
         std::vector<IndexRange> ranges = ranges_of_target(job, target, ElementState::kPending);
-        if (ranges.empty()) return Result<void>(not_in(job, target, "what is pending can be held"));
-        step.emit(ElementsHeld{target.job, std::move(ranges), name_of_requester(command.who)});
+        const bool by_operator = command.who.role != Role::kUser;
+        // An operator's word also makes a hold of the user's own the operator's.
+        const bool strengthens = by_operator && !job.is_held_by_operator() &&
+                                 !ranges_of_target(job, target, ElementState::kHeld).empty();
+        if (ranges.empty() && !strengthens) {
+          return Result<void>(not_in(job, target, "what is pending can be held"));
+        }
+        step.emit(ElementsHeld{target.job, std::move(ranges), name_of_requester(command.who),
+                               by_operator});
         return Result<void>();
       });
 }
@@ -197,6 +211,11 @@ void release_jobs(Step& step, const ReleaseJobs& command) {
         std::vector<IndexRange> ranges = ranges_of_target(job, target, ElementState::kHeld);
         if (ranges.empty())
           return Result<void>(not_in(job, target, "what is held can be released"));
+        if (job.is_held_by_operator() && command.who.role == Role::kUser) {
+          return Result<void>(fail(ErrorCode::kConflict,
+                                   "job " + name_of_target(job, target) +
+                                       " is held by an operator: only an operator may release it"));
+        }
         step.emit(ElementsReleased{target.job, std::move(ranges), name_of_requester(command.who)});
         step.want_pass();
         return Result<void>();

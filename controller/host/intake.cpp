@@ -134,6 +134,8 @@ void Intake::route(const Caller& caller, Request request) {
       return add_node(caller, request);
     case Verb::kReload:
       return reload(caller);
+    case Verb::kDatabaseSkip:
+      return skip_database(caller, request);
     case Verb::kLogOpen:
     case Verb::kLogRead:
     case Verb::kLogClose:
@@ -255,6 +257,17 @@ void Intake::add_node(const Caller& caller, const Request& request) {
        }});
   if (!queued)
     refuse(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), kBusyRetryMs);
+}
+
+void Intake::skip_database(const Caller& caller, const Request& request) {
+  const auto body = decode<DatabaseSkipBody>(request.body);
+  if (!body) return refuse(caller, body.error());
+  if (body->reason.empty())
+    return refuse(caller, fail(ErrorCode::kInvalid, "database-skip: say why: --reason TEXT"));
+  if (!audited(caller, request.verb,
+               "to record " + std::to_string(body->next.value) + ": " + body->reason))
+    return;
+  parts_.queries.skip_database(caller, *body);
 }
 
 void Intake::reload(const Caller& caller) {

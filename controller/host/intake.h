@@ -59,6 +59,7 @@ class Intake {
   void change_nodes(const Caller& caller, const Request& request);
   void add_node(const Caller& caller, const Request& request);
   void reload(const Caller& caller);
+  void skip_database(const Caller& caller, const Request& request);
   void push(const Caller& caller, Command command);
   void respond_change(const Caller& caller, const Reply& reply, Seq seq);
   bool audited(const Caller& caller, Verb verb, const std::string& what);

@@ -78,8 +78,11 @@ void add_ending(const Ending& ending, JobRow& row) {
   row.exit_status = ending.cause.exit_status;
 }
 
-void add_waiting(ElementState element, JobRow& row) {
+void add_waiting(const JobView& job, ElementState element, JobRow& row) {
   row.state = element == ElementState::kHeld ? JobState::kHeld : JobState::kPending;
+  if (element == ElementState::kHeld && job.job.is_held_by_operator()) {
+    row.reason = "held-by-operator";
+  }
 }
 
 std::string ranges_text(const std::vector<IndexRange>& ranges) {
@@ -108,7 +111,7 @@ void fill_element(const JobView& job, Element element, const ViewState& state, J
   if (const Ending* ending = job.job.find_ending(element)) {
     add_ending(*ending, row);
   } else {
-    add_waiting(where.value_or(ElementState::kPending), row);
+    add_waiting(job, where.value_or(ElementState::kPending), row);
   }
 }
 
@@ -147,7 +150,7 @@ std::vector<JobRow> job_rows(const JobView& job, const ViewState& state) {
     if (span.ending != nullptr) {
       add_ending(*span.ending, row);
     } else {
-      add_waiting(span.state, row);
+      add_waiting(job, span.state, row);
     }
   }
   return rows;

@@ -8,9 +8,11 @@
 
 #include "base/daemon/log.h"
 #include "base/message/codec.h"
+#include "base/message/json.h"
 #include "controller/host/listing.h"
 #include "controller/host/watch_hub.h"
 #include "controller/sql/accounting.h"
+#include "controller/sql/feed.h"
 
 namespace muster {
 
@@ -103,6 +105,10 @@ Result<std::string> Queries::body_for(const Caller& caller, const Request& reque
       return queues(state);
     case Verb::kAccounts:
       return accounts(state);
+    case Verb::kConfigShow: {
+      const auto reply = config(caller, state);
+      return reply ? Result<std::string>(encode(*reply)) : Result<std::string>(reply.error());
+    }
     default:
       return fail(ErrorCode::kInvalid,
                   "the controller does not know this verb; install equal releases");
@@ -270,6 +276,52 @@ Result<std::string> Queries::accounts(const ViewState& state) {
                           account.name == state.config->account_default});
   }
   return encode(reply);
+}
+
+Result<ConfigReply> Queries::config(const Caller& caller, const ViewState& state) {
+  if (!is_staff(caller.who)) {
+    return fail(ErrorCode::kConflict,
+                "config-show: only operators and administrators may see it; gpuadmin queue list "
+                "and gpuadmin account list show what concerns you");
+  }
+  return ConfigReply{state.config->version, to_json(*state.config)};
+}
+
+void Queries::skip_database(const Caller& caller, const DatabaseSkipBody& body) {
+  const bool queued = reports_.push([this, caller, body] {
+    const auto reply = skipped(caller, body);
+    parts_.respond(caller, reply ? answer(caller, parts_.view.state()->seq, encode(*reply))
+                                 : refusal(caller, reply.error()));
+  });
+  if (queued) return;
+  parts_.respond(caller,
+                 refusal(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), 500));
+}
+
+Result<ChangeReply> Queries::skipped(const Caller& caller, const DatabaseSkipBody& body) {
+  const auto state = parts_.view.state();
+  const std::string conninfo = parts_.settings.now()->database;
+  const std::string next = std::to_string(body.next.value);
+  if (conninfo.empty())
+    return fail(ErrorCode::kConflict, "accounting is off: there is nothing to skip");
+  if (body.next > state->seq) {
+    return fail(ErrorCode::kInvalid, "the journal ends with record " +
+                                         std::to_string(state->seq.value) +
+                                         ": there is no record " + next);
+  }
+  auto feed = Feed::connect(conninfo, parts_.cluster_id, state->epoch);
+  if (!feed) return feed.error();
+  const std::uint64_t wanted = feed->watermark().value + 1;
+  if (body.next.value <= wanted) {
+    return fail(ErrorCode::kConflict, "the database wants record " + std::to_string(wanted) +
+                                          " next: nothing lies between it and record " + next);
+  }
+  const std::string by = caller.who.user + ": " + body.reason;
+  if (const auto done = feed->skip_to(body.next, by); !done) return done.error();
+  const std::string lost = "records " + std::to_string(wanted) + " to " +
+                           std::to_string(body.next.value - 1) + " are lost to accounting";
+  log_warn("{} by the word of {}", lost, by);
+  return ChangeReply{{}, {lost}};
 }
 
 namespace {

@@ -48,6 +48,8 @@ class Queries {
   void stop();
   // Takes every reading verb but watch and log-*. Answers kLimit at once when too many wait.
   void take(const Caller& caller, Request request);
+  // An administrator's word, on record already, that accounting goes on without some records.
+  void skip_database(const Caller& caller, const DatabaseSkipBody& body);
 
  private:
   void answer_request(const Caller& caller, const Request& request);
@@ -59,6 +61,8 @@ class Queries {
   Result<std::string> nodes(const Request& request, const ViewState& state);
   Result<std::string> queues(const ViewState& state);
   Result<std::string> accounts(const ViewState& state);
+  Result<ConfigReply> config(const Caller& caller, const ViewState& state);
+  Result<ChangeReply> skipped(const Caller& caller, const DatabaseSkipBody& body);
   std::string status(const Caller& caller, const ViewState& state);
   void why(const Caller& caller, const Request& request);
   void accounting(const Caller& caller, const Request& request);

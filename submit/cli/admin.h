@@ -19,6 +19,8 @@ int queue_list(const Invocation& call, std::string_view verb, std::span<const st
 int account_list(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int ping(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int status(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+int config_show(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+int db_skip(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int reload(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 // Exit code kExitFailed when anything was lost, repeated or billed wrongly.
 int drill(const Invocation& call, std::string_view verb, std::span<const std::string> words);

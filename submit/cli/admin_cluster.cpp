@@ -1,4 +1,4 @@
-// gpuadmin queue, account, ping, status, reload.
+// gpuadmin queue, account, ping, status, config show, db skip, reload.
 #include <ctime>
 
 #include "base/message/json.h"
@@ -134,6 +134,41 @@ int status(const Invocation& call, std::string_view verb, std::span<const std::s
   auto reply = caller.ask<StatusReply>(Verb::kStatus, NoBody{});
   if (!reply) return fail_command(call, reply.error());
   print(call.json ? to_json(*reply) + "\n" : status_text(*reply));
+  return kExitOk;
+}
+
+int config_show(const Invocation& call, std::string_view verb, std::span<const std::string> words) {
+  if (!words.empty()) return refuse_words(call, verb, words);
+  Caller caller(call);
+  auto reply = caller.ask<ConfigReply>(Verb::kConfigShow, NoBody{});
+  if (!reply) return fail_command(call, reply.error());
+  print(reply->json + "\n");
+  return kExitOk;
+}
+
+int db_skip(const Invocation& call, std::string_view verb, std::span<const std::string> words) {
+  if (!words.empty()) return refuse_words(call, verb, words);
+  const Arguments& options = call.options();
+  if (!options.has("to")) return fail_usage(call, "db skip: give the next record with --to SEQ");
+  const auto next = parse_count(options.text("to"), 1, UINT64_MAX);
+  if (!next) return fail_usage(call, "--to: " + next.error().message);
+  if (!options.has("reason")) return fail_usage(call, "db skip: say why: --reason TEXT");
+  if (!options.has("yes")) {
+    return fail_usage(call,
+                      "db skip: what lies before record " + std::to_string(*next) +
+                          " and is not in the database is lost to accounting, for ever; say --yes "
+                          "when that is meant");
+  }
+  Caller caller(call);
+  const DatabaseSkipBody body{Seq{*next}, std::string(options.text("reason"))};
+  auto reply = caller.ask<ChangeReply>(Verb::kDatabaseSkip, body);
+  if (!reply) return fail_command(call, reply.error());
+  if (call.json) {
+    print(to_json(*reply) + "\n");
+    return kExitOk;
+  }
+  print("Accounting goes on with record " + std::to_string(*next) + "\n");
+  for (const std::string& note : reply->notes) print_note(call, note);
   return kExitOk;
 }
 

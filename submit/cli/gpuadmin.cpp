@@ -13,7 +13,7 @@ constexpr std::array kOptions{
     Option{.name = "reason",
            .value = "TEXT",
            .kind = K::kText,
-           .help = "why a node is drained, removed or dead",
+           .help = "why a node is drained, removed or dead, or records are skipped",
            .example = "'fan broken'"},
     Option{.name = "key",
            .value = "Z85",
@@ -25,6 +25,12 @@ constexpr std::array kOptions{
            .kind = K::kPath,
            .help = "db migrate: the controller's configuration",
            .example = "/etc/muster/controller.toml"},
+    Option{.name = "to",
+           .value = "SEQ",
+           .kind = K::kText,
+           .help = "db skip: the record that accounting goes on with",
+           .example = "120001"},
+    Option{.name = "yes", .help = "db skip: yes, that is meant"},
     Option{.name = "pid",
            .value = "N",
            .kind = K::kText,
@@ -49,14 +55,17 @@ constexpr Command kCommand{
         "gpuadmin journal cat|verify DIR\n"
         "gpuadmin audit verify FILE\n"
         "gpuadmin config check FILE\n"
+        "gpuadmin config show\n"
         "gpuadmin db migrate --config FILE\n"
+        "gpuadmin db skip --to SEQ --reason TEXT --yes\n"
         "gpuadmin drill controller|worker|db --pid N [--user USER] [-- COMMAND…]",
     .options = kOptions,
     .notes =
-        "NODES is a list such as n1 or n[1-16]. The journal, audit, config and db verbs work "
-        "without a\n"
-        "running controller, on its host: they run the muster-controller installed beside this "
-        "command.\n"
+        "NODES is a list such as n1 or n[1-16]. The journal and audit verbs, config check and "
+        "db migrate\n"
+        "work without a running controller, on its host: they run the muster-controller installed "
+        "beside\n"
+        "this command.\n"
         "\n"
         "  node add           let a node join: prints the command to type there, and its token\n"
         "  node drain         start nothing more on these nodes; what runs there goes on\n"
@@ -69,7 +78,9 @@ constexpr Command kCommand{
         "  journal verify     read and replay all of it\n"
         "  audit verify       check the chain of an audit file\n"
         "  config check       say what is wrong with a configuration, with line numbers\n"
+        "  config show        the configuration as it is applied, as JSON\n"
         "  db migrate         bring the database to the schema of this release\n"
+        "  db skip            go on without records that the database lacks and the journal lost\n"
         "  drill              kill a daemon on a live system, start it again by COMMAND when "
         "nobody else does,\n"
         "                     and count small jobs lost, repeated, billed wrongly, and how late",
@@ -102,7 +113,9 @@ constexpr std::array kVerbs{
     VerbEntry{"journal verify", run_offline},
     VerbEntry{"audit verify", run_offline},
     VerbEntry{"config check", run_offline},
+    VerbEntry{"config show", config_show},
     VerbEntry{"db migrate", run_offline},
+    VerbEntry{"db skip", db_skip},
     VerbEntry{"drill", drill},
 };
 

@@ -245,7 +245,10 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
   if (state == ElementState::kHeld) {
     why.reason = WaitReason::kHeld;
     why.sentence = record != nullptr && !record->reason.empty() ? record->reason + "; " : "held; ";
-    why.sentence += "start it with gpujob release " + name;
+    why.sentence +=
+        job->is_held_by_operator()
+            ? "an operator holds it; ask one to release it (gpujob release " + name + ")"
+            : "start it with gpujob release " + name;
     return why;
   }
   if (record != nullptr && record->not_before > now) {
