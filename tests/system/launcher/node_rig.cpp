@@ -363,9 +363,13 @@ std::vector<std::string> NodeRig::groups() const {
   const std::string scripts = std::filesystem::canonical(state_path("scripts"), error).string();
   const Hash256 hash = content_hash(to_text(cluster_) + "\n" + kNode + "\n" + scripts);
   const std::string group = std::string("muster/") + kNode + "-" + hex(hash.bytes.data(), 4);
-  std::vector<std::string> found;
+  std::vector<std::filesystem::path> mounts{"/sys/fs/cgroup"};  // Of cgroup v2 alone.
   for (const auto& mount : std::filesystem::directory_iterator("/sys/fs/cgroup", error)) {
-    const std::filesystem::path path = mount.path() / group;
+    mounts.push_back(mount.path());
+  }
+  std::vector<std::string> found;
+  for (const auto& mount : mounts) {
+    const std::filesystem::path path = mount / group;
     if (std::filesystem::exists(path, error)) found.push_back(path.string());
   }
   return found;
