@@ -17,7 +17,8 @@ SKIPPED = 77  # ctest's SKIP_RETURN_CODE.
 SECONDS = 480
 PROGRAMS = (
     "bash sh env cat id ls sleep grep setsid seq mkdir chmod touch echo true false head mount "
-    "umount rm wc yes kill stat readlink ln tr sort cut date mkfifo dd python3 nproc sync chown sed mknod"
+    "umount rm wc yes kill stat readlink ln tr sort cut date mkfifo dd python3 nproc sync "
+    "chown sed mknod"
 ).split()
 PYTHON = "/usr/lib/python3.11"
 # What needs strace, or a kernel module of the host's.
@@ -36,7 +37,8 @@ chmod 700 /root
 # A test takes this name for a GPU: a device that is on nobody's list and needs no module.
 mknod /dev/loop-control c 10 $(sed -n 's/ *\\([0-9]*\\) cpu_dma_latency/\\1/p' /proc/misc)
 mount -t cgroup2 -o nsdelegate cgroup2 /sys/fs/cgroup
-echo "VM kernel $(cat /proc/sys/kernel/osrelease) controllers $(cat /sys/fs/cgroup/cgroup.controllers)"
+echo "VM kernel $(cat /proc/sys/kernel/osrelease)"
+echo "VM controllers $(cat /sys/fs/cgroup/cgroup.controllers)"
 run() {
   echo "VM begin $1"
   @TEST@ --gtest_filter='@FILTER@' --gtest_color=no
