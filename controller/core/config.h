@@ -22,6 +22,7 @@ struct QueueConfig {
   Duration kill_wait = seconds(30);
   std::uint32_t retries_max = 3;  // After faults that were not the job's own.
   bool allow_root_jobs = false;
+  std::uint32_t planned_starts = 4;  // Blocked jobs that nodes are kept free for; 0: none.
   auto operator<=>(const QueueConfig&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -35,6 +36,7 @@ struct QueueConfig {
     visit(8, "kill_wait", self.kill_wait);
     visit(9, "retries_max", self.retries_max);
     visit(10, "allow_root_jobs", self.allow_root_jobs);
+    visit(11, "planned_starts", self.planned_starts);
   }
 };
 

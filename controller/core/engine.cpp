@@ -87,6 +87,7 @@ void forget_jobs(Step& step) {
 void wake_backoffs(Step& step) {
   auto& backoffs = step.brain().backoffs;
   while (!backoffs.empty() && backoffs.begin()->first <= step.now().at) {
+    step.brain().board.line.touch(step.cluster(), backoffs.begin()->second.job);
     backoffs.erase(backoffs.begin());
     step.want_pass();
   }
@@ -96,6 +97,8 @@ void tick(Step& step) {
   suspect_silent(step);
   check_deadlines(step);
   wake_backoffs(step);
+  if (step.brain().board.line.jobs_waiting() != 0 && step.brain().pass.is_due(step.now().at))
+    step.want_pass();
   forget_jobs(step);
 }
 
@@ -214,7 +217,8 @@ std::optional<Explanation> Engine::explain(ElementKey key, Instant now) const {
 }
 
 Verdict Engine::would_place(const JobSpec& spec) const {
-  return place_new(impl_->brain.cluster, impl_->brain.board.ledger, spec);
+  return place_new(impl_->brain.cluster, impl_->brain.board, spec,
+                   impl_->brain.cluster.applied_at());
 }
 
 const Cluster& Engine::cluster() const { return impl_->brain.cluster; }

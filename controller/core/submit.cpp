@@ -57,7 +57,7 @@ std::string label(const SubmitJobs& command, std::size_t index) {
 
 void note_dry_run(Step& step, const SubmitJobs& command, std::size_t index, const JobSpec& spec) {
   step.note(label(command, index) +
-            sentence_for_new(step.cluster(), step.brain().board.ledger, spec));
+            sentence_for_new(step.cluster(), step.brain().board, spec, step.now().at));
 }
 
 }  // namespace

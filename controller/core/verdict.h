@@ -25,13 +25,14 @@ enum class WaitReason : std::uint8_t {
   kArrayLimit,        // As many elements run as the array allows.
   kQueueClosed,
   kNeverPossible,  // The cluster has shrunk: no set of nodes can satisfy it.
+  kKeptForOthers,  // Would fit, but into the planned start of a job that comes first.
 };
 template <>
 struct EnumNames<WaitReason> {
-  static constexpr std::array<std::string_view, 11> kNames{
+  static constexpr std::array<std::string_view, 12> kNames{
       "not-tried",    "held",           "backoff",           "no-free-gpus",
       "no-free-cpus", "no-free-memory", "nodes-unavailable", "behind-others",
-      "array-limit",  "queue-closed",   "never-possible"};
+      "array-limit",  "queue-closed",   "never-possible",    "kept-for-others"};
 };
 
 // One constraint and how many nodes fail it, counted over the nodes of the queue; each node is
@@ -59,6 +60,7 @@ struct Explanation {
   std::optional<AttemptKey>
       frees_last;  // The running attempt whose end lets it start, when limits are kept.
   std::optional<Instant> start_latest;  // When that is, by time limits.
+  std::optional<Instant> planned_at;    // Nodes are kept free for it from then on.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "job", self.job);
@@ -71,6 +73,7 @@ struct Explanation {
     visit(8, "jobs_ahead", self.jobs_ahead);
     visit(9, "frees_last", self.frees_last);
     visit(10, "start_latest", self.start_latest);
+    visit(11, "planned_at", self.planned_at);
   }
 };
 

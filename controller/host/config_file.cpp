@@ -63,6 +63,7 @@ QueueConfig read_queue(TomlTable& table, std::set<std::string>& seen) {
   table.read("open", queue.open);
   table.read("kill_wait", queue.kill_wait);
   table.read("retries_max", queue.retries_max, 0, 1000);
+  table.read("planned_starts", queue.planned_starts, 0, 1000);
   table.read("allow_root_jobs", queue.allow_root_jobs);
   if (queue.time_max == Duration{} && queue.time_default == Duration{}) {
     table.complain("name",

@@ -178,6 +178,7 @@ Result<void> Stage::queue(const Statement& statement) {
   queue.nodes = split(statement.option("nodes"), ',');
   queue.accounts = split(statement.option("accounts"), ',');
   queue.retries_max = number(statement.option("retries"), 3);
+  queue.planned_starts = number(statement.option("planned"), 4);
   queue.open = !statement.has("closed");
   auto& queues = config_.queues;
   queues.erase(std::remove_if(queues.begin(), queues.end(),

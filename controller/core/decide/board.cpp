@@ -10,7 +10,9 @@ struct Before {
   void operator()(const JobChanged& event) const { board.line.remove(cluster, event.job); }
   void operator()(const JobForgotten& event) const { board.line.remove(cluster, event.job); }
   void operator()(const AttemptEnded& event) const {
-    board.ledger.give(*cluster.find_attempt(event.key)->place);
+    const Attempt& attempt = *cluster.find_attempt(event.key);
+    board.ledger.give(*attempt.place);
+    board.horizon.remove(attempt);
   }
   template <class Other>
   void operator()(const Other&) const {}
@@ -29,22 +31,43 @@ struct After {
   void operator()(const ElementsReleased& event) const { line(event.job); }
   void operator()(const ElementsEnded& event) const { line(event.job); }
   void operator()(const ElementRequeued& event) const { line(event.job); }
-  void operator()(const JobChanged& event) const { line(event.job); }
+  void operator()(const JobChanged& event) const {
+    if (board.backfill.remove(event.job)) board.ledger.wake();
+    line(event.job);
+    if (!event.time_limit) return;
+    const auto& attempts = cluster.attempts();
+    for (auto it = attempts.lower_bound(AttemptKey{event.job, {}, {}});
+         it != attempts.end() && it->first.job == event.job; ++it)
+      board.horizon.refresh(cluster, it->first);
+  }
   void operator()(const AttemptStarted& event) const {
     board.ledger.take(event.place);
+    board.horizon.refresh(cluster, event.key);
     line(event.key.job);
   }
+  void operator()(const AttemptLaunched& event) const { board.horizon.refresh(cluster, event.key); }
   template <class Other>
   void operator()(const Other&) const {}
 
-  void refresh(NodeId node) const { board.ledger.refresh_node(cluster, node); }
-  void line(JobId job) const { board.line.refresh(cluster, job); }
+  void refresh(NodeId node) const {
+    board.ledger.refresh_node(cluster, node);
+    board.horizon.refresh_node(cluster, node);
+  }
+  void line(JobId id) const {
+    board.line.refresh(cluster, id);
+    const Job* job = cluster.find_job(id);
+    const bool waits = job != nullptr && job->count(ElementState::kPending) != 0;
+    // What was kept free for it may be taken.
+    if (!waits && board.backfill.remove(id)) board.ledger.wake();
+  }
 };
 
 }  // namespace
 
 void Board::rebuild(const Cluster& cluster) {
   ledger.rebuild(cluster);
+  horizon.rebuild(cluster);
+  backfill.clear();
   line.rebuild(cluster);
 }
 

@@ -1,7 +1,10 @@
-// What deciding keeps beside the cluster: the ledger and the line, told of every event.
+// What deciding keeps beside the cluster: what is free, what ends when, who waits and whose start
+// is planned. Told of every event.
 #pragma once
 
 #include "controller/core/cluster.h"
+#include "controller/core/decide/backfill.h"
+#include "controller/core/decide/horizon.h"
 #include "controller/core/decide/ledger.h"
 #include "controller/core/decide/line.h"
 
@@ -9,12 +12,17 @@ namespace muster {
 
 struct Board {
   Ledger ledger;
+  Horizon horizon;
   Line line;
+  Backfill backfill;  // Made anew by every whole round of passes.
 
   void rebuild(const Cluster& cluster);
   // Around Cluster::apply(event).
   void before(const Cluster& cluster, const Event& event);
   void after(const Cluster& cluster, const Event& event);
+  Present present(const Cluster& cluster, Instant now) const {
+    return {cluster, ledger, horizon, now};
+  }
 };
 
 }  // namespace muster

@@ -126,11 +126,18 @@ struct Question {
   const Cluster& cluster;
   Board& board;
   const JobTerms& terms;
+  ElementKey element;
   std::set<NodeId> avoided;
   Instant now;
 
-  std::optional<Place> place(GroupFailure* failure = nullptr) const {
-    return find_place(cluster, board.ledger, terms, avoided, failure);
+  std::optional<Place> place(PlaceFailure* failure = nullptr) const {
+    return find_place(board.present(cluster, now), {terms, avoided}, failure);
+  }
+  // Beside what is kept for others.
+  bool may_start() const {
+    const Instant end = now + terms.time_limit;
+    return find_place(board.present(cluster, now), {terms, avoided, &board.backfill, end})
+        .has_value();
   }
 };
 
@@ -143,9 +150,8 @@ struct RunningEnd {
 std::vector<RunningEnd> ends_in_order(const Cluster& cluster, Instant now) {
   std::vector<RunningEnd> ends;
   for (const auto& [key, attempt] : cluster.attempts()) {
-    const Instant since = attempt.launched ? attempt.launched_at : attempt.started_at;
     const Duration limit = cluster.find_job(key.job)->facts().time_limit();
-    ends.push_back({std::max(now, since + limit), &attempt});
+    ends.push_back({std::max(now, end_by_limit(attempt, limit)), &attempt});
   }
   std::stable_sort(ends.begin(), ends.end(),
                    [](const RunningEnd& a, const RunningEnd& b) { return a.at < b.at; });
@@ -180,7 +186,8 @@ std::string nodes_text(std::uint32_t count) {
 }
 
 // "needs 2 nodes; of 3 nodes in queue gpu, 1 fits now; 2 fail: 4 free GPUs; …"
-std::string sentence_of(const Explanation& why, const std::string& queue, Instant now) {
+std::string sentence_of(const Explanation& why, const Question& asked) {
+  const std::string& queue = asked.terms.queue;
   std::string text = why.reason == WaitReason::kNeverPossible
                          ? "can no longer run: needs " + nodes_text(why.nodes_needed)
                          : "needs " + nodes_text(why.nodes_needed);
@@ -192,13 +199,33 @@ std::string sentence_of(const Explanation& why, const std::string& queue, Instan
   }
   if (why.frees_last) {
     text += "; the end of job " + std::to_string(why.frees_last->job.value) +
-            " lets it start, in " + to_text(*why.start_latest - now) +
-            " at the latest, unless a job that fits earlier takes the room: none is held yet";
+            " lets it start, in " + to_text(*why.start_latest - asked.now) + " at the latest";
+    if (!why.planned_at) text += ", unless jobs that come first take the room";
+  }
+  if (why.planned_at) {
+    text += "; its start is planned in " + to_text(*why.planned_at - asked.now) +
+            " at the latest: room is kept for it from then on";
   }
   if (why.reason == WaitReason::kNeverPossible) text += "; cancel it, or ask for less";
   if (why.reason == WaitReason::kNodesUnavailable)
     text += "; see gpuinfo for the nodes that are not up";
   return text;
+}
+
+// It fits on nodes that are kept for jobs before it, and would still be there when these start.
+void explain_kept(Explanation& why, const Question& asked) {
+  why.reason = WaitReason::kKeptForOthers;
+  const PlannedStart* first = nullptr;
+  for (const auto& [element, planned] : asked.board.backfill.plans()) {
+    if (first == nullptr || planned.at < first->at) first = &planned;
+  }
+  if (first == nullptr) return;
+  why.sentence = "fits now, but would still run when job " +
+                 std::to_string(first->element.job.value) + " is to start on the same nodes, in " +
+                 to_text(first->at - asked.now) +
+                 "; with a time limit below that it could start at once";
+  if (why.planned_at)
+    why.sentence += "; its own start is planned in " + to_text(*why.planned_at - asked.now);
 }
 
 void explain_room(Explanation& why, const Question& asked) {
@@ -210,12 +237,15 @@ void explain_room(Explanation& why, const Question& asked) {
         "queue " + terms.queue + " no longer exists; move the job with gpujob set queue=…";
     return;
   }
-  GroupFailure failure;
+  PlaceFailure failure;
   const bool fits = asked.place(&failure).has_value();
-  const Group& group = terms.groups[fits ? 0 : failure.group];
+  const Group& group = terms.groups[fits ? 0 : failure.group.group];
   const GroupNeed need = need_of(asked.cluster, *queue, group);
-  const Count count = count_nodes(asked.board.ledger, need, asked.avoided, failure.taken);
+  const Count count = count_nodes(asked.board.ledger, need, asked.avoided, failure.group.taken);
   fill_blockers(why, group, count);
+  if (const PlannedStart* planned = asked.board.backfill.find(asked.element))
+    why.planned_at = planned->at;
+  if (fits && !asked.may_start()) return explain_kept(why, asked);
   if (fits) {
     why.reason = why.jobs_ahead == 0 ? WaitReason::kNotTried : WaitReason::kBehindOthers;
     why.sentence = why.jobs_ahead == 0 ? "fits now; the next pass starts it"
@@ -225,7 +255,7 @@ void explain_room(Explanation& why, const Question& asked) {
   }
   why.reason = reason_of(count, group.nodes_min);
   if (why.reason != WaitReason::kNeverPossible) fill_start(why, asked);
-  why.sentence = sentence_of(why, terms.queue, asked.now);
+  why.sentence = sentence_of(why, asked);
 }
 
 }  // namespace
@@ -265,27 +295,32 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
         std::to_string(active) + " elements of the array run, and it allows no more at once";
     return why;
   }
-  const Question asked{cluster, board, terms,
-                       avoided_nodes(cluster, board.ledger, *job, key.element), now};
+  const Question asked{
+      cluster, board, terms, key, avoided_nodes(cluster, board.ledger, *job, key.element), now};
   explain_room(why, asked);
   return why;
 }
 
-Verdict place_new(const Cluster& cluster, const Ledger& ledger, const JobSpec& spec) {
+Verdict place_new(const Cluster& cluster, const Board& board, const JobSpec& spec, Instant now) {
   if (spec.hold) return Wait{WaitReason::kHeld};
   const JobTerms terms = terms_of(spec);
   const QueueConfig* queue = cluster.find_queue(terms.queue);
   if (queue == nullptr) return Wait{WaitReason::kQueueClosed};
-  GroupFailure failure;
-  std::optional<Place> place = find_place(cluster, ledger, terms, {}, &failure);
+  PlaceFailure failure;
+  const Instant end = now + terms.time_limit;
+  std::optional<Place> place =
+      find_place(board.present(cluster, now), {terms, {}, &board.backfill, end}, &failure);
   if (place) return *std::move(place);
-  const Group& group = terms.groups[failure.group];
-  const Count count = count_nodes(ledger, need_of(cluster, *queue, group), {}, failure.taken);
+  if (failure.held) return Wait{WaitReason::kKeptForOthers};
+  const Group& group = terms.groups[failure.group.group];
+  const Count count =
+      count_nodes(board.ledger, need_of(cluster, *queue, group), {}, failure.group.taken);
   return Wait{reason_of(count, group.nodes_min)};
 }
 
-std::string sentence_for_new(const Cluster& cluster, const Ledger& ledger, const JobSpec& spec) {
-  const Verdict verdict = place_new(cluster, ledger, spec);
+std::string sentence_for_new(const Cluster& cluster, const Board& board, const JobSpec& spec,
+                             Instant now) {
+  const Verdict verdict = place_new(cluster, board, spec, now);
   if (const Wait* wait = std::get_if<Wait>(&verdict)) {
     return "would wait: " + std::string(name_of(wait->reason));
   }

@@ -13,7 +13,8 @@ namespace muster {
 std::optional<Explanation> explain_element(const Cluster& cluster, Board& board, ElementKey key,
                                            Instant now);
 // For a job that is not submitted yet.
-Verdict place_new(const Cluster& cluster, const Ledger& ledger, const JobSpec& spec);
-std::string sentence_for_new(const Cluster& cluster, const Ledger& ledger, const JobSpec& spec);
+Verdict place_new(const Cluster& cluster, const Board& board, const JobSpec& spec, Instant now);
+std::string sentence_for_new(const Cluster& cluster, const Board& board, const JobSpec& spec,
+                             Instant now);
 
 }  // namespace muster

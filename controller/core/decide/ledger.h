@@ -84,6 +84,7 @@ class Ledger {
   const std::vector<NodeClass>& classes() const { return classes_; }
   // Rises whenever something may have become free: what did not fit before is worth another look.
   std::uint64_t generation() const { return generation_; }
+  void wake() { ++generation_; }
 
  private:
   friend class Trial;  // Puts the generation back as well: nothing has changed for the line.

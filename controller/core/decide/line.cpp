@@ -1,12 +1,23 @@
 // Standing in line.
 #include "controller/core/decide/line.h"
 
+#include <bit>
+
 #include "base/types/digest.h"
 
 namespace muster {
-
 std::int64_t position_of(const Job& job) {
   return job.top() != 0 ? -job.top() : static_cast<std::int64_t>(job.facts().id.value);
+}
+
+LaneEntry entry_of(const Job& job) { return {position_of(job), job.facts().id}; }
+
+Duration time_class(Duration limit) {
+  const std::uint64_t us = limit.us > 0 ? static_cast<std::uint64_t>(limit.us) : 0;
+  const auto bits = static_cast<unsigned>(std::bit_width(us));
+  if (bits <= 3) return limit;
+  const std::uint64_t step = std::uint64_t{1} << (bits - 3);
+  return Duration{static_cast<std::int64_t>((us + step - 1) / step * step)};
 }
 
 Turn turn_of(const Cluster& cluster, const Job& job) {
@@ -15,107 +26,164 @@ Turn turn_of(const Cluster& cluster, const Job& job) {
   return {-queue_priority, -std::int64_t{job.facts().priority()}, position_of(job), job.facts().id};
 }
 
-Line::Key Line::key_of(const JobTerms& terms) {
-  Key key;
+Line::DemandKey Line::key_of(const std::string& queue, const std::vector<Group>& groups) {
   Digest digest;
-  digest(1, "queue", terms.queue);
-  digest(2, "account", terms.account);
-  digest(3, "groups", terms.groups);
-  digest(4, "priority", terms.priority);
-  key.digest = digest.value();
-  key.queue = terms.queue;
-  key.account = terms.account;
-  key.priority = terms.priority;
-  key.groups = terms.groups;
-  return key;
+  digest(1, "queue", queue);
+  digest(2, "groups", groups);
+  return DemandKey{digest.value(), queue, groups};
+}
+
+Line::LaneKey Line::key_of(ShapeId shape, const JobFacts& facts) {
+  return LaneKey{shape, facts.uid(), facts.priority(), facts.account()};
 }
 
 void Line::rebuild(const Cluster& cluster) {
+  demands_.clear();
+  demand_ids_.clear();
   shapes_.clear();
-  ids_.clear();
-  heads_.clear();
+  shape_ids_.clear();
+  lanes_.clear();
+  lane_ids_.clear();
+  fresh_.clear();
   waiting_ = 0;
   for (const auto& [id, job] : cluster.jobs()) refresh(cluster, id);
 }
 
-void Line::unhead(const Shape& shape) {
-  if (!shape.jobs.empty()) heads_.erase({shape.turn_of(*shape.jobs.begin()), shape.id});
+DemandId Line::demand_for(const JobTerms& terms) {
+  const auto [it, is_new] =
+      demand_ids_.try_emplace(key_of(terms.queue, terms.groups), demand_next_);
+  if (is_new) demands_[demand_next_++] = Demand{terms.queue, terms.groups, 0, 0};
+  return it->second;
 }
 
-void Line::head(const Shape& shape) {
-  if (!shape.jobs.empty()) heads_.emplace(shape.turn_of(*shape.jobs.begin()), shape.id);
+Shape& Line::shape_for(const JobTerms& terms) {
+  const DemandId demand = demand_for(terms);
+  const Duration time = time_class(terms.time_limit);
+  const auto [it, is_new] = shape_ids_.try_emplace({demand, time}, shape_next_);
+  if (!is_new) return shapes_.at(it->second);
+  Shape& added = shapes_[shape_next_];
+  added.id = shape_next_;
+  added.demand = demand;
+  added.time = time;
+  ++demands_.at(demand).shapes;
+  shape_next_ = ShapeId{shape_next_.value + 1};
+  return added;
 }
 
-void Line::insert(Shape& shape, std::pair<std::int64_t, JobId> entry) {
-  if (!shape.jobs.empty() && *shape.jobs.begin() < entry) {
-    waiting_ += shape.jobs.insert(entry).second ? 1U : 0U;
-    return;
-  }
-  unhead(shape);
-  waiting_ += shape.jobs.insert(entry).second ? 1U : 0U;
-  head(shape);
+void Line::drop_shape(ShapeId id) {
+  const Shape& shape = shapes_.at(id);
+  const DemandId demand = shape.demand;
+  shape_ids_.erase({demand, shape.time});
+  shapes_.erase(id);
+  Demand& of = demands_.at(demand);
+  if (--of.shapes != 0) return;
+  demand_ids_.erase(key_of(of.queue, of.groups));
+  demands_.erase(demand);
 }
 
-void Line::erase(Shape& shape, std::pair<std::int64_t, JobId> entry) {
-  const auto found = shape.jobs.find(entry);
-  if (found == shape.jobs.end()) return;
-  const bool first = found == shape.jobs.begin();
-  if (first) unhead(shape);
-  shape.jobs.erase(found);
+Lane& Line::lane_for(const Cluster& cluster, const JobFacts& facts) {
+  const ShapeId shape = shape_for(*facts.terms).id;
+  const auto [lane, is_new] = lane_ids_.try_emplace(key_of(shape, facts), lane_next_);
+  if (!is_new) return lanes_.at(lane->second);
+  Lane& added = lanes_[lane_next_];
+  added.id = lane_next_++;
+  added.shape = shape;
+  added.terms = facts.terms;
+  added.uid = facts.uid();
+  const QueueConfig* queue = cluster.find_queue(facts.queue());
+  added.queue_priority = queue == nullptr ? 0 : queue->priority;
+  return added;
+}
+
+void Line::head(const Lane& lane) {
+  if (!lane.jobs.empty())
+    shapes_.at(lane.shape).heads.emplace(lane.turn_of(*lane.jobs.begin()), lane.id);
+}
+
+void Line::unhead(const Lane& lane) {
+  if (!lane.jobs.empty())
+    shapes_.at(lane.shape).heads.erase({lane.turn_of(*lane.jobs.begin()), lane.id});
+}
+
+void Line::insert(Lane& lane, const LaneEntry& entry) {
+  const bool first = lane.jobs.empty() || entry < *lane.jobs.begin();
+  if (first) unhead(lane);
+  waiting_ += lane.jobs.insert(entry).second ? 1U : 0U;
+  if (first) head(lane);
+}
+
+void Line::erase(Lane& lane, const LaneEntry& entry) {
+  const auto found = lane.jobs.find(entry);
+  if (found == lane.jobs.end()) return;
+  const bool first = found == lane.jobs.begin();
+  if (first) unhead(lane);
+  lane.jobs.erase(found);
+  if (first) head(lane);
   --waiting_;
-  if (first) head(shape);
-  if (!shape.jobs.empty()) return;
-  ids_.erase(key_of(*shape.terms));
-  shapes_.erase(shape.id);
+  if (!lane.jobs.empty()) return;
+  const ShapeId shape = lane.shape;
+  const std::shared_ptr<const JobTerms> terms = lane.terms;
+  lane_ids_.erase(LaneKey{shape, lane.uid, terms->priority, terms->account});
+  lanes_.erase(lane.id);
+  if (shapes_.at(shape).heads.empty()) drop_shape(shape);
 }
 
 void Line::refresh(const Cluster& cluster, JobId id) {
   const Job* job = cluster.find_job(id);
   if (job == nullptr) return;
-  const std::pair<std::int64_t, JobId> entry{position_of(*job), id};
-  const auto [it, is_new] = ids_.try_emplace(key_of(*job->facts().terms), next_);
-  if (job->count(ElementState::kPending) == 0) {
-    if (is_new)
-      ids_.erase(it);
-    else
-      erase(shapes_.at(it->second), entry);
-    return;
-  }
-  if (is_new) {
-    Shape& added = shapes_[next_];
-    added.id = next_;
-    added.terms = job->facts().terms;
-    const QueueConfig* queue = cluster.find_queue(added.terms->queue);
-    added.queue_priority = queue == nullptr ? 0 : queue->priority;
-    next_ = ShapeId{next_.value + 1};
-  }
-  Shape& shape = shapes_.at(it->second);
-  insert(shape, entry);
+  if (job->count(ElementState::kPending) == 0) return remove(cluster, id);
+  Lane& lane = lane_for(cluster, job->facts());
+  insert(lane, entry_of(*job));
+  fresh_.insert(lane.id);
 }
 
 void Line::remove(const Cluster& cluster, JobId id) {
   const Job* job = cluster.find_job(id);
   if (job == nullptr) return;
-  const auto found = ids_.find(key_of(*job->facts().terms));
-  if (found != ids_.end()) erase(shapes_.at(found->second), {position_of(*job), id});
+  if (const Lane* lane = find_lane(*job)) erase(lanes_.at(lane->id), entry_of(*job));
 }
 
-const Shape* Line::find_shape(const JobTerms& terms) const {
-  const auto found = ids_.find(key_of(terms));
-  return found == ids_.end() ? nullptr : &shapes_.at(found->second);
+void Line::touch(const Cluster& cluster, JobId id) {
+  const Job* job = cluster.find_job(id);
+  if (job == nullptr) return;
+  if (const Lane* lane = find_lane(*job)) fresh_.insert(lane->id);
 }
 
-void Line::set_refused(ShapeId shape, std::uint64_t generation) {
-  const auto found = shapes_.find(shape);
-  if (found != shapes_.end()) found->second.refused_at = generation;
+const Lane* Line::find_lane(LaneId id) const {
+  const auto found = lanes_.find(id);
+  return found == lanes_.end() ? nullptr : &found->second;
+}
+
+const Lane* Line::find_lane(const Job& job) const {
+  const auto demand = demand_ids_.find(key_of(job.facts().queue(), job.facts().groups()));
+  if (demand == demand_ids_.end()) return nullptr;
+  const auto shape = shape_ids_.find({demand->second, time_class(job.facts().time_limit())});
+  if (shape == shape_ids_.end()) return nullptr;
+  const auto lane = lane_ids_.find(key_of(shape->second, job.facts()));
+  if (lane == lane_ids_.end()) return nullptr;
+  const Lane& found = lanes_.at(lane->second);
+  return found.jobs.count(entry_of(job)) == 0 ? nullptr : &found;
+}
+
+void Line::set_refused(ShapeId id, std::uint64_t round, bool however_short) {
+  const auto found = shapes_.find(id);
+  if (found == shapes_.end()) return;
+  found->second.refused_in = round;
+  if (however_short) demands_.at(found->second.demand).refused_in = round;
+}
+
+bool Line::is_refused(ShapeId id, std::uint64_t round) const {
+  const auto found = shapes_.find(id);
+  if (found == shapes_.end()) return true;
+  return found->second.refused_in == round || demands_.at(found->second.demand).refused_in == round;
 }
 
 std::uint32_t Line::jobs_ahead(const std::string& queue, const Turn& turn) const {
   std::uint32_t ahead = 0;
-  for (const auto& [id, shape] : shapes_) {
-    if (shape.terms->queue != queue) continue;
-    for (const auto& entry : shape.jobs) {
-      if (!(shape.turn_of(entry) < turn)) break;
+  for (const auto& [id, lane] : lanes_) {
+    if (lane.terms->queue != queue) continue;
+    for (const LaneEntry& entry : lane.jobs) {
+      if (!(lane.turn_of(entry) < turn)) break;
       ++ahead;
     }
   }

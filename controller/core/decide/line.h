@@ -1,10 +1,11 @@
-// Pending jobs in the order they are tried. Jobs that ask for the same thing in one queue, account
-// and priority are one shape, so a pass costs per shape.
+// Pending jobs in the order they are tried. A shape is what one queue is asked for, for about how
+// long: it fits or it does not, whoever asks. A lane is the jobs of one shape whose turns differ by
+// their position only. A pass costs per shape, not per job.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,22 +26,41 @@ struct Turn {
   auto operator<=>(const Turn&) const = default;
 };
 
+using LaneEntry = std::pair<std::int64_t, JobId>;  // Position, job.
+using LaneId = std::uint32_t;
+
+// What one queue is asked for, for however long.
+struct Demand {
+  std::string queue;
+  std::vector<Group> groups;
+  std::uint32_t shapes = 0;
+  std::uint64_t refused_in = 0;  // The round in which not even a short job of it fitted.
+};
+using DemandId = std::uint32_t;
+
 struct Shape {
   ShapeId id;
-  std::shared_ptr<const JobTerms>
-      terms;  // Of its first job: what all have in common is read from it.
-  std::int64_t queue_priority = 0;
-  std::set<std::pair<std::int64_t, JobId>> jobs;  // With a pending element: by position.
-  std::uint64_t refused_at =
-      0;  // The ledger's generation when the shape last did not fit; 0: not tried since.
+  DemandId demand = 0;
+  Duration time;  // At least the time limit of each of its jobs, at most a quarter more.
+  std::uint64_t refused_in = 0;             // The round in which it last did not fit.
+  std::set<std::pair<Turn, LaneId>> heads;  // Of its lanes.
+};
 
-  Turn turn_of(const std::pair<std::int64_t, JobId>& entry) const {
+struct Lane {
+  LaneId id = 0;
+  ShapeId shape;
+  std::shared_ptr<const JobTerms> terms;  // Of its first job: what all have in common.
+  Uid uid;
+  std::int64_t queue_priority = 0;
+  std::set<LaneEntry> jobs;  // With a pending element.
+
+  Turn turn_of(const LaneEntry& entry) const {
     return Turn{-queue_priority, -std::int64_t{terms->priority}, entry.first, entry.second};
   }
 };
 
-std::int64_t position_of(const Job& job);
-Turn turn_of(const Cluster& cluster, const Job& job);
+// Rounded up to a number with three leading bits: time limits that differ a little share a shape.
+Duration time_class(Duration limit);
 
 class Line {
  public:
@@ -49,36 +69,64 @@ class Line {
   void refresh(const Cluster& cluster, JobId job);
   // Before a job changes its terms or position, or is forgotten.
   void remove(const Cluster& cluster, JobId job);
+  // A pending job that was passed over may be startable now.
+  void touch(const Cluster& cluster, JobId job);
 
+  const std::map<LaneId, Lane>& lanes() const { return lanes_; }
   const std::map<ShapeId, Shape>& shapes() const { return shapes_; }
-  const Shape* find_shape(const JobTerms& terms) const;
-  void set_refused(ShapeId shape, std::uint64_t generation);
-  // The first shape whose first job is not before `from`, and that job's turn.
-  const std::set<std::pair<Turn, ShapeId>>& heads() const { return heads_; }
+  const Lane* find_lane(LaneId id) const;
+  // Null when the job has no pending element.
+  const Lane* find_lane(const Job& job) const;
+  // Did not fit in this round; for no job of the same demand when `however_short`.
+  void set_refused(ShapeId shape, std::uint64_t round, bool however_short);
+  bool is_refused(ShapeId shape, std::uint64_t round) const;
+  // Lanes with a job that came or moved since the last call.
+  std::set<LaneId> take_fresh() { return std::exchange(fresh_, {}); }
   std::uint64_t jobs_waiting() const { return waiting_; }
   // Jobs in line for the same queue that come before this turn.
   std::uint32_t jobs_ahead(const std::string& queue, const Turn& turn) const;
 
  private:
-  struct Key {
+  struct DemandKey {
     std::uint64_t digest = 0;
     std::string queue;
-    std::string account;
-    std::int32_t priority = 0;
     std::vector<Group> groups;
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const DemandKey&) const = default;
   };
-  static Key key_of(const JobTerms& terms);
-  void insert(Shape& shape, std::pair<std::int64_t, JobId> entry);
-  void erase(Shape& shape, std::pair<std::int64_t, JobId> entry);
-  void unhead(const Shape& shape);
-  void head(const Shape& shape);
+  using ShapeKey = std::pair<DemandId, Duration>;
+  struct LaneKey {
+    ShapeId shape;
+    Uid uid;
+    std::int32_t priority = 0;
+    std::string account;
+    auto operator<=>(const LaneKey&) const = default;
+  };
+  static DemandKey key_of(const std::string& queue, const std::vector<Group>& groups);
+  static LaneKey key_of(ShapeId shape, const JobFacts& facts);
+  DemandId demand_for(const JobTerms& terms);
+  Shape& shape_for(const JobTerms& terms);
+  Lane& lane_for(const Cluster& cluster, const JobFacts& facts);
+  void drop_shape(ShapeId id);
+  void insert(Lane& lane, const LaneEntry& entry);
+  void erase(Lane& lane, const LaneEntry& entry);
+  void head(const Lane& lane);
+  void unhead(const Lane& lane);
 
+  std::map<DemandId, Demand> demands_;
+  std::map<DemandKey, DemandId> demand_ids_;
   std::map<ShapeId, Shape> shapes_;
-  std::map<Key, ShapeId> ids_;
-  std::set<std::pair<Turn, ShapeId>> heads_;
-  ShapeId next_{1};
+  std::map<ShapeKey, ShapeId> shape_ids_;
+  std::map<LaneId, Lane> lanes_;
+  std::map<LaneKey, LaneId> lane_ids_;
+  std::set<LaneId> fresh_;
+  DemandId demand_next_ = 1;
+  ShapeId shape_next_{1};
+  LaneId lane_next_ = 1;
   std::uint64_t waiting_ = 0;
 };
+
+std::int64_t position_of(const Job& job);
+LaneEntry entry_of(const Job& job);
+Turn turn_of(const Cluster& cluster, const Job& job);
 
 }  // namespace muster

@@ -82,16 +82,22 @@ std::vector<Grant> choose_devices(const Group& group, const NodeFree& node) {
 // Collects nodes for one group in order of preference, until it has enough.
 class Search {
  public:
-  Search(const Ledger& ledger, const GroupNeed& need, const std::set<NodeId>& avoided,
+  Search(const Present& present, const PlaceRequest& request, const GroupNeed& need,
          const std::set<NodeId>& taken)
-      : ledger_(ledger), need_(need), avoided_(avoided), taken_(taken) {}
+      : present_(present), request_(request), ledger_(present.ledger), need_(need), taken_(taken) {}
+
+  bool met_a_booking() const { return held_; }
+  std::uint32_t looked_at() const { return looked_at_; }
 
   // group is the need's own, or that with fewer types.
   std::vector<NodeId> run(const Group& group) {
     group_ = &group;
     found_.clear();
-    if (!group.nodes_only.empty())
-      by_name();
+    indexed_ = false;
+    if (request_.planned != nullptr)
+      by_name(*request_.planned);
+    else if (!group.nodes_only.empty())
+      by_name(need_.only);
     else
       by_index();
     if (found_.size() < group.nodes_min) found_.clear();
@@ -103,14 +109,26 @@ class Search {
 
   // A node whose class could hold a member.
   void look_at(const NodeFree& node) {
-    if (taken_.count(node.id) != 0 || need_.excluded.count(node.id) != 0) return;
-    if (failed_now(*group_, node, avoided_) == Constraint::kFits) found_.push_back(node.id);
+    ++looked_at_;
+    if (taken_.count(node.id) != 0 || !is_named(need_, node.id)) return;
+    if (indexed_) {
+      if (request_.avoided.count(node.id) != 0) return;
+      if (node.memory_mib_free() < memory_needed(*group_, node)) return;
+    } else if (failed_now(*group_, node, request_.avoided) != Constraint::kFits) {
+      return;
+    }
+    if (request_.backfill != nullptr &&
+        !request_.backfill->allows(present_, *group_, node, request_.end)) {
+      held_ = true;
+      return;
+    }
+    found_.push_back(node.id);
   }
 
-  // The nodes asked for, fullest first as well.
-  void by_name() {
+  // The nodes named, fullest first as well.
+  void by_name(const std::set<NodeId>& names) {
     std::vector<std::tuple<std::uint32_t, std::uint32_t, NodeId>> order;
-    for (const NodeId id : need_.only) {
+    for (const NodeId id : names) {
       const NodeFree* node = ledger_.find_node(id);
       if (node == nullptr) continue;
       const NodeClass& node_class = ledger_.classes()[node->node_class];
@@ -139,12 +157,29 @@ class Search {
       return a->by_gpus.size() < b->by_gpus.size();
     });
     const bool whole = group_->gpu_milli == kMilliPerGpu;
-    for (std::size_t gpus = whole ? group_->gpus_per_node : 0; gpus < buckets; ++gpus) {
+    const std::size_t first = whole ? group_->gpus_per_node : 0;
+    if (nodes_from(classes, first) < group_->nodes_min) return;
+    for (std::size_t gpus = first; gpus < buckets; ++gpus) {
       for (const NodeClass* node_class : classes) {
+        indexed_ = whole && accepts_all(*node_class);
         if (gpus < node_class->by_gpus.size()) scan(node_class->by_gpus[gpus]);
         if (enough()) return;
       }
     }
+    indexed_ = false;
+  }
+
+  static std::size_t nodes_from(const std::vector<const NodeClass*>& classes, std::size_t gpus) {
+    std::size_t nodes = 0;
+    for (const NodeClass* node_class : classes) {
+      for (std::size_t i = gpus; i < node_class->by_gpus.size(); ++i)
+        nodes += node_class->by_gpus[i].size();
+    }
+    return nodes;
+  }
+
+  bool accepts_all(const NodeClass& node_class) const {
+    return gpus_total_for(*group_, node_class.traits) == node_class.traits.gpus.size();
   }
 
   void scan(const std::set<std::pair<std::uint32_t, NodeId>>& bucket) {
@@ -152,11 +187,15 @@ class Search {
     for (; it != bucket.end() && !enough(); ++it) look_at(*ledger_.find_node(it->second));
   }
 
+  const Present& present_;
+  const PlaceRequest& request_;
   const Ledger& ledger_;
   const GroupNeed& need_;
-  const std::set<NodeId>& avoided_;
   const std::set<NodeId>& taken_;
   const Group* group_ = nullptr;
+  bool held_ = false;
+  bool indexed_ = false;  // GPUs and CPUs are known to do from where the node stands in the index.
+  std::uint32_t looked_at_ = 0;
   std::vector<NodeId> found_;
 };
 
@@ -189,19 +228,17 @@ void add_members(std::vector<Member>& members, const Ledger& ledger, const Group
 }
 
 // Empty when the group does not fit.
-std::vector<Member> members_for(const Ledger& ledger, const GroupNeed& need,
-                                const std::set<NodeId>& avoided, const std::set<NodeId>& taken) {
+std::vector<Member> members_for(const Ledger& ledger, Search& search, const Group& group) {
   std::vector<Member> members;
-  Search search(ledger, need, avoided, taken);
-  for (const std::string& type : types_to_try(ledger, *need.group)) {
-    Group narrowed = *need.group;
+  for (const std::string& type : types_to_try(ledger, group)) {
+    Group narrowed = group;
     narrowed.gpu_types = {type};
     const std::vector<NodeId> found = search.run(narrowed);
     if (found.empty()) continue;
     add_members(members, ledger, narrowed, found);
     return members;
   }
-  add_members(members, ledger, *need.group, search.run(*need.group));
+  add_members(members, ledger, group, search.run(group));
   return members;
 }
 
@@ -259,6 +296,11 @@ std::uint32_t gpus_free_for(const Group& group, const NodeFree& node) {
   return count;
 }
 
+bool is_named(const GroupNeed& need, NodeId node) {
+  if (!need.group->nodes_only.empty() && need.only.count(node) == 0) return false;
+  return need.excluded.count(node) == 0;
+}
+
 bool in_queue(const GroupNeed& need, const NodeClass& node_class) {
   if (!need.queue_listed) return true;
   const auto& queues = node_class.traits.queues;
@@ -275,8 +317,7 @@ Constraint idle_failed(const Group& group, const NodeClass& node_class) {
 Constraint first_failed(const GroupNeed& need, const NodeFree& node, const NodeClass& node_class,
                         const std::set<NodeId>& avoided) {
   const Group& group = *need.group;
-  if (!group.nodes_only.empty() && need.only.count(node.id) == 0) return Constraint::kNamed;
-  if (need.excluded.count(node.id) != 0) return Constraint::kNamed;
+  if (!is_named(need, node.id)) return Constraint::kNamed;
   if (!node.reported) return Constraint::kUp;
   const Constraint idle = idle_failed(group, node_class);
   if (idle != Constraint::kFits) return idle;
@@ -293,20 +334,28 @@ Constraint failed_now(const Group& group, const NodeFree& node, const std::set<N
   return Constraint::kFits;
 }
 
-std::optional<Place> find_place(const Cluster& cluster, const Ledger& ledger, const JobTerms& terms,
-                                const std::set<NodeId>& avoided, GroupFailure* failure) {
-  const QueueConfig* queue = cluster.find_queue(terms.queue);
+namespace {
+
+std::optional<Place> place_all(const Present& present, const PlaceRequest& request,
+                               PlaceFailure* failure) {
+  const std::vector<Group>& groups = request.terms.groups;
+  const QueueConfig* queue = present.cluster.find_queue(request.terms.queue);
   if (queue == nullptr) return std::nullopt;
   Place place;
   std::set<NodeId> taken;
-  for (const std::uint32_t i : scarcest_first(cluster, ledger, *queue, terms.groups)) {
-    const Group& group = terms.groups[i];
-    const GroupNeed need = need_of(cluster, *queue, group);
-    std::vector<Member> members = members_for(ledger, need, avoided, taken);
+  for (const std::uint32_t i : scarcest_first(present.cluster, present.ledger, *queue, groups)) {
+    const GroupNeed need = need_of(present.cluster, *queue, groups[i]);
+    Search search(present, request, need, taken);
+    std::vector<Member> members = members_for(present.ledger, search, groups[i]);
     if (members.empty()) {
-      if (failure != nullptr) *failure = GroupFailure{i, std::move(taken)};
+      if (failure != nullptr) {
+        failure->group = {i, std::move(taken)};
+        failure->held = search.met_a_booking();
+        failure->nodes_looked_at += search.looked_at();
+      }
       return std::nullopt;
     }
+    if (failure != nullptr) failure->nodes_looked_at += search.looked_at();
     for (Member& member : members) {
       member.group = i;
       taken.insert(member.node);
@@ -321,6 +370,18 @@ std::optional<Place> find_place(const Cluster& cluster, const Ledger& ledger, co
     rank += member.tasks;
   }
   return place;
+}
+
+}  // namespace
+
+std::optional<Place> find_place(const Present& present, const PlaceRequest& request,
+                                PlaceFailure* failure) {
+  if (request.planned != nullptr) {
+    if (std::optional<Place> place = place_all(present, request, nullptr)) return place;
+  }
+  PlaceRequest anywhere = request;
+  anywhere.planned = nullptr;
+  return place_all(present, anywhere, failure);
 }
 
 }  // namespace muster

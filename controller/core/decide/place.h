@@ -9,6 +9,7 @@
 
 #include "base/types/resources.h"
 #include "controller/core/cluster.h"
+#include "controller/core/decide/backfill.h"
 #include "controller/core/decide/ledger.h"
 
 namespace muster {
@@ -53,6 +54,7 @@ Constraint first_failed(const GroupNeed& need, const NodeFree& node, const NodeC
 // The same for a node whose idle state is known to do: kUp and later.
 Constraint failed_now(const Group& group, const NodeFree& node, const std::set<NodeId>& avoided);
 bool in_queue(const GroupNeed& need, const NodeClass& node_class);
+bool is_named(const GroupNeed& need, NodeId node);  // Asked for, or not excluded when none is.
 
 // What a group alone must have: nodes named by earlier groups of the same job are not free for it.
 struct GroupFailure {
@@ -60,9 +62,26 @@ struct GroupFailure {
   std::set<NodeId> taken;
 };
 
-// A place for all groups of the terms in the given queue, or nothing. The same ledger gives the
-// same place.
-std::optional<Place> find_place(const Cluster& cluster, const Ledger& ledger, const JobTerms& terms,
-                                const std::set<NodeId>& avoided, GroupFailure* failure = nullptr);
+// What a place must fit beside.
+struct PlaceRequest {
+  const JobTerms& terms;
+  const std::set<NodeId>& avoided;
+  // Planned starts of others, which a job that runs until `end` must leave their room. Null: none.
+  const Backfill* backfill = nullptr;
+  Instant end{};
+  // Nodes to try alone first: where its start was planned. Null: none.
+  const std::set<NodeId>* planned = nullptr;
+};
+
+struct PlaceFailure {
+  GroupFailure group;
+  bool held = false;  // Some node would do but for a planned start: a shorter job might fit.
+  std::uint32_t nodes_looked_at = 0;  // Also when it succeeded.
+};
+
+// A place for all groups of the terms in their queue, or nothing. The same books give the same
+// place. failure->nodes_looked_at is what it cost.
+std::optional<Place> find_place(const Present& present, const PlaceRequest& request,
+                                PlaceFailure* failure = nullptr);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 // Going through the line.
 #include "controller/core/decide/schedule.h"
 
-#include "controller/core/decide/place.h"
+#include <algorithm>
 
 namespace muster {
 namespace {
@@ -9,7 +9,9 @@ namespace {
 constexpr int kBackingOffMax =
     64;  // Elements of one array looked at before the job is passed over.
 
-using Candidate = std::pair<Turn, ShapeId>;
+using Candidate = PassCursor::Candidate;
+
+bool comes_later(const Candidate& a, const Candidate& b) { return b < a; }
 
 class Pass {
  public:
@@ -17,97 +19,174 @@ class Pass {
       : desk_(desk), budget_(budget), cursor_(cursor), line_(desk.board.line) {}
 
   bool run() {
-    if (cursor_.resume)
-      take_up();
-    else
-      cursor_.round_generation = desk_.board.ledger.generation();
-    while (const std::optional<Candidate> candidate = next()) {
-      if (is_spent()) {
-        cursor_.resume = candidate->first;
-        return true;
-      }
-      look_at(*candidate);
+    begin();
+    while (!cursor_.heap.empty()) {
+      if (is_spent()) return true;
+      look_at(pop());
     }
-    cursor_.resume.reset();
-    return desk_.board.ledger.generation() != cursor_.round_generation;
+    cursor_.open = false;
+    return generation() != cursor_.round_generation;
   }
 
  private:
+  std::uint64_t generation() const { return desk_.board.ledger.generation(); }
+
   bool is_spent() const {
     return refused_ >= budget_.shapes_max || placed_ >= budget_.placements_max ||
-           looks_ >= kLooksPerPassMax;
+           looks_ >= kLooksPerPassMax || nodes_ >= kNodesPerPassMax ||
+           members_ >= kMembersPerPassMax || has_planned_;
   }
 
-  // Shapes whose first job lies before the cursor may have more jobs behind it.
-  void take_up() {
-    at_ = Candidate{*cursor_.resume, ShapeId{0}};
-    for (const auto& [turn, id] : line_.heads()) {
-      if (!(turn < *cursor_.resume)) break;
-      if (turn.queue_priority != at_->first.queue_priority) continue;
-      if (turn.priority != at_->first.priority) continue;
-      const Shape& shape = line_.shapes().at(id);
-      const auto rest = shape.jobs.lower_bound({at_->first.position, at_->first.job});
-      if (rest != shape.jobs.end()) later_.emplace(shape.turn_of(*rest), id);
+  void begin() {
+    const std::set<LaneId> fresh = line_.take_fresh();
+    if (!cursor_.open && (generation() != cursor_.round_generation || cursor_.is_due(desk_.now) ||
+                          overtakes_a_plan(fresh)))
+      return begin_whole();
+    cursor_.open = true;
+    for (const LaneId id : fresh) {
+      if (const Lane* lane = line_.find_lane(id)) push({lane->turn_of(*lane->jobs.begin()), id});
     }
   }
 
-  std::optional<Candidate> next() {
-    const auto head = at_ ? line_.heads().upper_bound(*at_) : line_.heads().begin();
-    const bool has_head = head != line_.heads().end();
-    if (!has_head && later_.empty()) return std::nullopt;
-    if (!has_head || (!later_.empty() && *later_.begin() <= *head)) {
-      const Candidate candidate = *later_.begin();
-      later_.erase(later_.begin());
-      if (has_head && candidate == *head) at_ = candidate;
-      return candidate;
-    }
-    at_ = *head;
-    return *head;
+  // What is new in line comes before a job that nodes are kept free for.
+  bool overtakes_a_plan(const std::set<LaneId>& fresh) const {
+    if (!cursor_.planned_last) return false;
+    return std::any_of(fresh.begin(), fresh.end(), [&](LaneId id) {
+      const Lane* lane = line_.find_lane(id);
+      return lane != nullptr && lane->turn_of(*lane->jobs.begin()) < *cursor_.planned_last;
+    });
   }
+
+  void begin_whole() {
+    cursor_.open = true;
+    ++cursor_.round;
+    cursor_.round_at = desk_.now;
+    cursor_.round_generation = generation();
+    cursor_.heap.clear();
+    cursor_.planned_last.reset();
+    desk_.board.backfill.clear();
+    for (const auto& [id, shape] : line_.shapes()) cursor_.heap.push_back(*shape.heads.begin());
+    std::make_heap(cursor_.heap.begin(), cursor_.heap.end(), comes_later);
+  }
+
+  void push(const Candidate& candidate) {
+    cursor_.heap.push_back(candidate);
+    std::push_heap(cursor_.heap.begin(), cursor_.heap.end(), comes_later);
+  }
+
+  Candidate pop() {
+    std::pop_heap(cursor_.heap.begin(), cursor_.heap.end(), comes_later);
+    const Candidate candidate = cursor_.heap.back();
+    cursor_.heap.pop_back();
+    return candidate;
+  }
+
+  // The candidate has had its turn: what comes after it in its lane, and, when it was the lane's
+  // head, after it among the heads of its shape.
+  void push_next(const Candidate& candidate) {
+    const Lane* lane = line_.find_lane(candidate.second);
+    if (lane == nullptr) return;
+    const LaneEntry entry = entry_of_turn(candidate.first);
+    const auto next = lane->jobs.upper_bound(entry);
+    const bool is_head = !(*lane->jobs.begin() < entry);
+    if (next != lane->jobs.end() && next != lane->jobs.begin())
+      push({lane->turn_of(*next), lane->id});
+    if (is_head) push_next_head(lane->shape, candidate);
+  }
+
+  void push_next_head(ShapeId id, const Candidate& candidate) {
+    const auto shape = line_.shapes().find(id);
+    if (shape == line_.shapes().end()) return;
+    const auto head = shape->second.heads.upper_bound(candidate);
+    if (head != shape->second.heads.end()) push(*head);
+  }
+
+  static LaneEntry entry_of_turn(const Turn& turn) { return {turn.position, turn.job}; }
 
   void look_at(const Candidate& candidate) {
     ++looks_;
-    const auto found = line_.shapes().find(candidate.second);
-    if (found == line_.shapes().end()) return;
-    const Shape& shape = found->second;
-    if (shape.refused_at == desk_.board.ledger.generation()) return;
+    const Lane* lane = line_.find_lane(candidate.second);
+    if (lane == nullptr) return;
+    const bool refused = line_.is_refused(lane->shape, cursor_.round);
+    if (refused && !may_plan(*lane)) return;
+    if (lane->jobs.count(entry_of_turn(candidate.first)) == 0) return push_next(candidate);
     const Job& job = *desk_.cluster.find_job(candidate.first.job);
     const std::optional<Element> element = next_startable(job, desk_.now);
-    if (!element) return queue_next(shape, candidate.first);
-    std::optional<Place> place = place_element(desk_.cluster, desk_.board.ledger, job, *element);
-    if (!place) return refuse(shape, candidate.first, job, *element);
+    if (!element) return push_next(candidate);
+    if (refused) {
+      plan(*lane, job, *element);
+      return push_next(candidate);
+    }
+    PlaceFailure failure;
+    std::optional<Place> place = place_for(job, *element, failure);
+    nodes_ += failure.nodes_looked_at;
+    if (place)
+      start(candidate, job, *element, *std::move(place));
+    else
+      refuse(candidate, job, *element, failure.held);
+  }
+
+  std::optional<Place> place_for(const Job& job, Element element, PlaceFailure& failure) const {
+    const JobFacts& facts = job.facts();
+    const Backfill& backfill = desk_.board.backfill;
+    const std::set<NodeId> avoided = avoided_nodes(desk_.cluster, desk_.board.ledger, job, element);
+    return find_place(desk_.board.present(desk_.cluster, desk_.now),
+                      {*facts.terms, avoided, &backfill, desk_.now + facts.time_limit(),
+                       backfill.nodes_before({facts.id, element})},
+                      &failure);
+  }
+
+  void start(const Candidate& candidate, const Job& job, Element element, Place place) {
     ++placed_;
-    const ElementRecord* record = job.find_record(*element);
-    const AttemptNo attempt{record == nullptr ? 1 : record->attempts + 1};
-    const ShapeId id = shape.id;
-    queue_next(shape, candidate.first);
-    desk_.start(AttemptStarted{{candidate.first.job, *element, attempt}, std::move(*place)});
-    const Job* after = desk_.cluster.find_job(candidate.first.job);
-    if (after != nullptr && after->count(ElementState::kPending) != 0)
-      later_.emplace(candidate.first, id);
-  }
-
-  void refuse(const Shape& shape, const Turn& turn, const Job& job, Element element) {
-    ++refused_;
+    members_ += static_cast<std::uint32_t>(place.members.size());
+    const JobId id = job.facts().id;
+    const ShapeId shape = line_.find_lane(candidate.second)->shape;
     const ElementRecord* record = job.find_record(element);
-    if (record != nullptr && !record->nodes_avoided.empty()) return queue_next(shape, turn);
-    line_.set_refused(shape.id, desk_.board.ledger.generation());
+    const AttemptNo attempt{record == nullptr ? 1 : record->attempts + 1};
+    desk_.start(AttemptStarted{{id, element, attempt}, std::move(place)});
+    const Lane* lane = line_.find_lane(candidate.second);
+    if (lane != nullptr && lane->jobs.count(entry_of_turn(candidate.first)) != 0)
+      push(candidate);  // An array with more elements.
+    else if (lane != nullptr && *lane->jobs.begin() < entry_of_turn(candidate.first))
+      push_next(candidate);
+    else
+      push_next_head(shape, candidate);
   }
 
-  void queue_next(const Shape& shape, const Turn& turn) {
-    const auto after = shape.jobs.upper_bound({turn.position, turn.job});
-    if (after != shape.jobs.end()) later_.emplace(shape.turn_of(*after), shape.id);
+  void refuse(const Candidate& candidate, const Job& job, Element element, bool held) {
+    ++refused_;
+    const Lane& lane = *line_.find_lane(candidate.second);
+    const ElementRecord* record = job.find_record(element);
+    plan(lane, job, element);
+    if (record == nullptr || record->nodes_avoided.empty())
+      line_.set_refused(lane.shape, cursor_.round, !held);
+    push_next(candidate);
+  }
+
+  bool may_plan(const Lane& lane) const {
+    const QueueConfig* queue = desk_.cluster.find_queue(lane.terms->queue);
+    return queue != nullptr && desk_.board.backfill.planned_in(queue->name) < queue->planned_starts;
+  }
+
+  void plan(const Lane& lane, const Job& job, Element element) {
+    if (!may_plan(lane) || desk_.board.backfill.find({job.facts().id, element}) != nullptr) return;
+    has_planned_ = true;  // It looks at every node.
+    const PlannedStart* start = desk_.board.backfill.plan(
+        desk_.board.present(desk_.cluster, desk_.now),
+        {{job.facts().id, element}, job.facts().terms, job.facts().time_limit()});
+    if (start != nullptr) cursor_.planned_last = lane.turn_of(entry_of(job));
   }
 
   PassDesk& desk_;
   const PassBudget& budget_;
   PassCursor& cursor_;
   Line& line_;
-  std::optional<Candidate> at_;  // The last head seen.
-  std::set<Candidate> later_;    // Jobs behind the first of their shape.
   std::uint32_t refused_ = 0;
   std::uint32_t placed_ = 0;
   std::uint32_t looks_ = 0;
+  std::uint32_t nodes_ = 0;
+  std::uint32_t members_ = 0;
+  bool has_planned_ = false;
 };
 
 // Whether enough nodes that are up could ever hold every group without the avoided ones.
@@ -122,6 +201,7 @@ bool can_avoid(const Cluster& cluster, const Ledger& ledger, const JobTerms& ter
       if (!node.exists || !in_queue(need, ledger.classes()[node.node_class])) continue;
       const NodeClass& node_class = ledger.classes()[node.node_class];
       if (first_failed(need, node, node_class, avoided) > Constraint::kAvoided) ++able;
+      if (able == group.nodes_min) break;
     }
     if (able < group.nodes_min) return false;
   }
@@ -155,12 +235,6 @@ std::set<NodeId> avoided_nodes(const Cluster& cluster, const Ledger& ledger, con
   std::set<NodeId> avoided(record->nodes_avoided.begin(), record->nodes_avoided.end());
   if (!can_avoid(cluster, ledger, *job.facts().terms, avoided)) avoided.clear();
   return avoided;
-}
-
-std::optional<Place> place_element(const Cluster& cluster, const Ledger& ledger, const Job& job,
-                                   Element element) {
-  return find_place(cluster, ledger, *job.facts().terms,
-                    avoided_nodes(cluster, ledger, job, element));
 }
 
 }  // namespace muster

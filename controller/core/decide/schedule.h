@@ -1,22 +1,37 @@
-// One scheduling pass: who starts where, in turn. A job that does not fit does not hold back those
-// behind it;
-// holding room for it is not decided here yet.
+// One scheduling pass: who starts where, in turn. Passes that stop at their budget go on where they
+// stopped, until a round through the line is done. The first jobs that do not fit have their start
+// planned; those behind them start as far as no planned start suffers.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "controller/core/command.h"
 #include "controller/core/decide/board.h"
+#include "controller/core/decide/place.h"
 
 namespace muster {
 
-constexpr std::uint32_t kLooksPerPassMax = 8192;  // Jobs looked at, also those passed over.
+constexpr std::uint32_t kLooksPerPassMax = 2048;   // Jobs looked at, also those passed over.
+constexpr std::uint32_t kNodesPerPassMax = 20000;  // Looked at while placing.
+constexpr std::uint32_t kMembersPerPassMax = 512;  // Placed.
+// Ends come late and turns change with time alone: a whole round is due at least so often.
+constexpr Duration kRoundEvery = seconds(30);
 
-// Where a pass that stopped at its budget goes on.
+// Where a round that is not over goes on. A whole round looks at every shape; one that follows it
+// while nothing came free needs to look at what is new in line only. A shape that did not fit is
+// not tried again in the same round, whatever comes free meanwhile: another one follows.
 struct PassCursor {
-  std::optional<Turn> resume;
-  std::uint64_t round_generation = 0;  // Of the ledger when the round through the line began.
+  using Candidate = std::pair<Turn, LaneId>;
+  std::vector<Candidate> heap;  // The turn that comes first on top.
+  bool open = false;
+  std::uint64_t round = 0;             // Number of the last whole round.
+  std::uint64_t round_generation = 0;  // Of the ledger when the last whole round began.
+  Instant round_at;
+  std::optional<Turn> planned_last;  // Of the starts planned in this round.
+  bool is_due(Instant now) const { return now - round_at >= kRoundEvery; }
 };
 
 struct PassDesk {
@@ -33,9 +48,6 @@ bool run_pass(PassDesk& desk, const PassBudget& budget, PassCursor& cursor);
 // The job's next element that may start now: pending, not backing off, within the array's own
 // limit.
 std::optional<Element> next_startable(const Job& job, Instant now);
-// Where the element would start now; avoids the nodes that failed it while others could do.
-std::optional<Place> place_element(const Cluster& cluster, const Ledger& ledger, const Job& job,
-                                   Element element);
 
 // The nodes that stay avoided: all that failed the element, or none when the rest cannot do.
 std::set<NodeId> avoided_nodes(const Cluster& cluster, const Ledger& ledger, const Job& job,

@@ -1,0 +1,105 @@
+// Planned starts: the first blocked jobs of each queue have nodes booked from the time these come
+// free, and whatever starts before must end by then or leave them enough. Forward reservations as
+// in conservative backfill (Mu'alem and Feitelson, IEEE TPDS 12(6), 2001), for the first few jobs
+// only and counted per node.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/types/ids.h"
+#include "base/types/time.h"
+#include "controller/core/cluster.h"
+#include "controller/core/decide/horizon.h"
+#include "controller/core/decide/ledger.h"
+
+namespace muster {
+
+struct PlannedStart {
+  ElementKey element;
+  std::string queue;
+  Instant at;
+  Instant until;
+  std::vector<NodeId> nodes;
+  std::optional<AttemptKey> waits_for;  // Its end is the last one needed.
+};
+
+// Both describe the present; bookings are the Backfill's own.
+struct Present {
+  const Cluster& cluster;
+  const Ledger& ledger;
+  const Horizon& horizon;
+  Instant now;
+};
+
+struct PlanRequest {
+  ElementKey element;
+  std::shared_ptr<const JobTerms> terms;
+  Duration time;  // How long it may run.
+};
+
+class Backfill {
+ public:
+  // All plans go, to be made anew. Those that find the same time again keep their nodes, so that no
+  // plan upsets those behind it for nothing.
+  void clear();
+  // The job does not want its planned starts any more. True when it had one.
+  bool remove(JobId job);
+  const std::map<ElementKey, PlannedStart>& plans() const { return plans_; }
+  const PlannedStart* find(ElementKey element) const;
+  // The nodes of its plan before the last clear(): where it had better start. Null: had none.
+  const std::set<NodeId>* nodes_before(ElementKey element) const;
+  std::uint32_t planned_in(const std::string& queue) const;
+
+  // Books the earliest time at which all groups fit at once. Null when no end that is known of
+  // makes room.
+  const PlannedStart* plan(const Present& present, const PlanRequest& request);
+  // Whether a member that fits on the node now may stay there until `end`.
+  bool allows(const Present& present, const Group& group, const NodeFree& node, Instant end) const;
+
+ private:
+  struct Booking {
+    ElementKey element;
+    Instant from;
+    Instant until;
+    std::shared_ptr<const JobTerms> terms;
+    std::uint32_t group = 0;
+    const Group& need() const { return terms->groups[group]; }
+  };
+  struct Candidate {
+    Instant ready;
+    NodeId node;
+  };
+  struct Window {
+    Instant from;
+    Duration time;
+    Instant latest;  // Of interest.
+  };
+  class Profile;
+
+  const std::vector<Booking>& bookings(NodeId node) const;
+  std::optional<Instant> ready_on(const Present& present, const Group& group, const NodeFree& node,
+                                  Window window) const;
+  std::vector<Candidate> ready_nodes(const Present& present, const PlanRequest& request,
+                                     std::uint32_t group, Window window,
+                                     const std::set<NodeId>& taken) const;
+  std::vector<NodeId> choose(ElementKey element, std::vector<Candidate>& ready,
+                             std::size_t wanted) const;
+  // The nodes of all groups, group by group, when every one of them is ready at `at`.
+  std::optional<std::vector<std::vector<NodeId>>> nodes_at(const Present& present,
+                                                           const PlanRequest& request,
+                                                           Instant& at) const;
+
+  bool is_booked(const std::vector<std::vector<NodeId>>& places) const;
+
+  std::map<ElementKey, PlannedStart> plans_;
+  std::map<std::string, std::uint32_t> planned_;  // By queue.
+  std::map<NodeId, std::vector<Booking>> booked_;
+  std::map<ElementKey, std::set<NodeId>> before_;  // Nodes of the plans that went.
+};
+
+}  // namespace muster

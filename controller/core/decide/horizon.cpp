@@ -1,0 +1,81 @@
+// Keeping the ends in order.
+#include "controller/core/decide/horizon.h"
+
+#include <algorithm>
+
+namespace muster {
+
+namespace {
+
+constexpr std::uint32_t kMaskBits = 64;
+
+// A granted device that the node no longer has is passed over.
+void fill_devices(Stay& stay, const Node& node, const Member& member) {
+  for (const Grant& grant : member.grants) {
+    const auto found = std::find(node.device_ids.begin(), node.device_ids.end(), grant.device);
+    if (found == node.device_ids.end()) continue;
+    const auto index = static_cast<std::uint32_t>(found - node.device_ids.begin());
+    if (grant.milli == kMilliPerGpu && index < kMaskBits)
+      stay.whole |= std::uint64_t{1} << index;
+    else
+      stay.parts.emplace_back(index, grant.milli);
+  }
+}
+
+}  // namespace
+
+Instant end_by_limit(const Attempt& attempt, Duration limit) {
+  return (attempt.launched ? attempt.launched_at : attempt.started_at) + limit;
+}
+
+void Horizon::rebuild(const Cluster& cluster) {
+  nodes_.clear();
+  for (const auto& [key, attempt] : cluster.attempts()) refresh(cluster, key);
+}
+
+void Horizon::refresh(const Cluster& cluster, const AttemptKey& key) {
+  const Attempt* attempt = cluster.find_attempt(key);
+  const Job* job = cluster.find_job(key.job);
+  if (attempt == nullptr || job == nullptr) return;
+  remove(*attempt);
+  const Instant end = end_by_limit(*attempt, job->facts().time_limit());
+  for (const Member& member : attempt->place->members) {
+    if (member.node.value >= nodes_.size()) nodes_.resize(member.node.value + 1);
+    std::vector<Stay>& stays = nodes_[member.node.value];
+    const auto at = std::find_if(stays.begin(), stays.end(), [&](const Stay& stay) {
+      return std::tie(end, key) < std::tie(stay.end, stay.attempt);
+    });
+    Stay stay{end, key, member.cpus, member.memory_mib, 0, {}};
+    if (const Node* node = cluster.find_node(member.node)) fill_devices(stay, *node, member);
+    stays.insert(at, std::move(stay));
+  }
+}
+
+void Horizon::remove(const Attempt& attempt) {
+  for (const Member& member : attempt.place->members) {
+    if (member.node.value >= nodes_.size()) continue;
+    std::vector<Stay>& stays = nodes_[member.node.value];
+    stays.erase(std::remove_if(stays.begin(), stays.end(),
+                               [&](const Stay& stay) { return stay.attempt == attempt.key; }),
+                stays.end());
+  }
+}
+
+void Horizon::refresh_node(const Cluster& cluster, NodeId node) {
+  if (node.value >= nodes_.size()) return;
+  for (Stay& stay : nodes_[node.value]) {
+    const Attempt* attempt = cluster.find_attempt(stay.attempt);
+    const Member* member = attempt == nullptr ? nullptr : attempt->find_member(node);
+    const Node* facts = cluster.find_node(node);
+    stay.whole = 0;
+    stay.parts.clear();
+    if (member != nullptr && facts != nullptr) fill_devices(stay, *facts, *member);
+  }
+}
+
+const std::vector<Stay>& Horizon::stays(NodeId node) const {
+  static const std::vector<Stay> kNone;
+  return node.value < nodes_.size() ? nodes_[node.value] : kNone;
+}
+
+}  // namespace muster
