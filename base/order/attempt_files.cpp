@@ -3,11 +3,11 @@
 
 #include <fcntl.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "base/order/fd.h"
 #include "base/order/local_wire.h"
+#include "base/order/small_file.h"
 
 namespace muster {
 namespace {
@@ -123,10 +123,6 @@ template Result<TasksRecord> decode_file(std::string_view);
 template Result<ExitFile> decode_file(std::string_view);
 
 Result<void> write_exit_file(int attempt_directory, const ExitFile& exit) {
-  const auto failed = [](const char* step) {
-    return fail(ErrorCode::kUnavailable,
-                std::string(step) + " exit record: " + std::strerror(errno));
-  };
   const Result<std::string> bytes = encode_file(exit);
   if (!bytes.ok()) return bytes.error();
   // The draft may be a preallocated one: write into it rather than truncate first.
@@ -135,11 +131,11 @@ Result<void> write_exit_file(int attempt_directory, const ExitFile& exit) {
       ::write(file.number(), bytes->data(), bytes->size()) != static_cast<ssize_t>(bytes->size()) ||
       ::ftruncate(file.number(), static_cast<off_t>(bytes->size())) != 0 ||
       ::fsync(file.number()) != 0) {
-    return failed("write");
+    return failed("write exit record");
   }
   if (::renameat(attempt_directory, kExitDraftFile, attempt_directory, kExitFile) != 0 ||
       ::fsync(attempt_directory) != 0) {
-    return failed("keep");
+    return failed("keep exit record");
   }
   return {};
 }

@@ -44,7 +44,7 @@ struct ShepherdSpec {
   AttemptKey key;
   std::string node;
   std::string token;           // Random; the launcher shows it when it comes back.
-  std::string cgroup_group;    // Folder under muster/ that this launcher's attempts share.
+  std::string cgroup_group;    // Path that this launcher's attempts share: [/...]/muster/NAME.
   std::string scripts_path;    // Of kScriptsDirFd, for the script's $0.
   bool single_user = false;    // Not root: no change of identity, cgroups only where delegated.
   std::string nccl_interface;  // Empty: leave NCCL_SOCKET_IFNAME alone.

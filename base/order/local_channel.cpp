@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/order/descriptors.h"
+#include "base/order/small_file.h"
 #include "base/order/wire.h"
 
 namespace muster {
@@ -19,10 +20,6 @@ constexpr std::size_t kReadBytes = 64U << 10U;
 constexpr std::size_t kFdsAtOnce = 16;
 constexpr std::size_t kHeaderBytes = 4;
 constexpr std::uint8_t kFdBit = 0x80;
-
-Error gone(const char* what) {
-  return fail(ErrorCode::kUnavailable, std::string(what) + ": " + std::strerror(errno));
-}
 
 Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
@@ -58,7 +55,7 @@ Result<void> LocalChannel::flush() {
     const ssize_t sent =
         send_message(socket_.number(), std::string_view(out.bytes).substr(out.sent), attached);
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
-    if (sent < 0) return gone("send to local peer");
+    if (sent < 0) return failed("send to local peer");
     out.attached.reset();
     out.sent += static_cast<std::size_t>(sent);
     queue_bytes_ -= static_cast<std::size_t>(sent);
@@ -72,7 +69,7 @@ Result<bool> LocalChannel::read_some() {
   char buffer[kReadBytes];
   ReceivedMessage received = receive_message(socket_.number(), buffer, sizeof(buffer), 0);
   if (received.size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
-  if (received.size < 0) return gone("local peer");
+  if (received.size < 0) return failed("local peer");
   if (received.size == 0) return fail(ErrorCode::kUnavailable, "local peer closed the connection");
   for (Fd& fd : received.descriptors) input_fds_.push_back(std::move(fd));
   if (input_fds_.size() > kFdsAtOnce || received.is_cut) {
@@ -126,9 +123,9 @@ Result<Fd> connect_local(const std::string& path) {
   const Result<sockaddr_un> address = address_of(path);
   if (!address.ok()) return address.error();
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket.is_open()) return gone("socket");
+  if (!socket.is_open()) return failed("socket");
   const auto* plain = reinterpret_cast<const sockaddr*>(&*address);
-  if (::connect(socket.number(), plain, sizeof(*address)) != 0) return gone(path.c_str());
+  if (::connect(socket.number(), plain, sizeof(*address)) != 0) return failed(path.c_str());
   return socket;
 }
 
@@ -136,7 +133,7 @@ Result<Fd> listen_local(const std::string& path, unsigned mode) {
   const Result<sockaddr_un> address = address_of(path);
   if (!address.ok()) return address.error();
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.is_open()) return gone("socket");
+  if (!socket.is_open()) return failed("socket");
   ::unlink(path.c_str());
   // The mode is set before anybody can connect: bind makes the file, listen opens the door.
   const auto* plain = reinterpret_cast<const sockaddr*>(&*address);
@@ -144,7 +141,7 @@ Result<Fd> listen_local(const std::string& path, unsigned mode) {
   const int bound = ::bind(socket.number(), plain, sizeof(*address));
   ::umask(before);
   if (bound != 0 || ::chmod(path.c_str(), mode) != 0 || ::listen(socket.number(), 128) != 0) {
-    return gone(path.c_str());
+    return failed(path.c_str());
   }
   return socket;
 }
@@ -152,7 +149,8 @@ Result<Fd> listen_local(const std::string& path, unsigned mode) {
 Result<LocalPeer> peer_of(int socket) {
   ucred credentials{};
   socklen_t size = sizeof(credentials);
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return gone("peer");
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
+    return failed("peer");
   return LocalPeer{static_cast<std::uint32_t>(credentials.pid), credentials.uid};
 }
 

@@ -1,7 +1,10 @@
-// Whole files that are not large.
+// Whole files that are not large, and what to say of a system call that failed.
 #pragma once
 
+#include <cerrno>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/types/result.h"
 
@@ -12,5 +15,15 @@ namespace muster {
 Result<std::string> read_file(int directory, const std::string& path, std::size_t bytes_max);
 // The same of an open file, from its beginning.
 Result<std::string> read_file(int file, std::size_t bytes_max);
+
+// Files of the kernel's, by absolute path; an error has path and errno.
+Result<std::string> read_small_file(const std::string& path);
+Result<void> write_small_file(const std::string& path, std::string_view text);
+
+// Of a directory, without those that begin with a dot; none when it cannot be read.
+std::vector<std::string> names_in(int directory);
+
+// kUnavailable: "STEP: why (errno N)".
+Error failed(const std::string& step, int number = errno);
 
 }  // namespace muster

@@ -5,8 +5,6 @@
 #include <pwd.h>
 #include <sys/stat.h>
 
-#include <cerrno>
-#include <cstring>
 #include <vector>
 
 #include "base/order/fd.h"
@@ -119,9 +117,7 @@ Result<GoOrder> Gatekeeper::admit(const LocalGo& go, Epoch epoch, std::int64_t n
 Result<PinnedKeys> read_pinned_keys(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat facts {};
-  if (!file.is_open() || ::fstat(file.number(), &facts) != 0) {
-    return fail(ErrorCode::kUnavailable, path + ": " + std::strerror(errno));
-  }
+  if (!file.is_open() || ::fstat(file.number(), &facts) != 0) return failed(path);
   const bool is_ours = facts.st_uid == ::geteuid() || facts.st_uid == 0;
   if (!is_ours || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return fail(ErrorCode::kInvalid,

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/order/small_file.h"
 #include "base/order/wire.h"
 
 namespace muster {
@@ -32,7 +33,7 @@ Launcher::Launcher(const LauncherSettings& settings, PinnedKeys keys, Store stor
   // Several launchers may share a machine, and each must find only its own groups again.
   const Hash256 hash =
       content_hash(to_text(gate_.cluster()) + "\n" + settings.node + "\n" + store_.scripts_path());
-  cgroup_group_ = settings.node + "-" + hex(hash.bytes.data(), 4);
+  cgroup_group_ = "/muster/" + settings.node + "-" + hex(hash.bytes.data(), 4);
 }
 
 Result<std::unique_ptr<Launcher>> Launcher::open(const LauncherSettings& settings) {
@@ -48,14 +49,16 @@ Result<std::unique_ptr<Launcher>> Launcher::open(const LauncherSettings& setting
   Result<Store> store = Store::open(settings.state_dir, settings.run_dir);
   if (!store.ok()) return store.error();
   std::unique_ptr<Launcher> launcher(new Launcher(settings, std::move(*keys), std::move(*store)));
+  Result<std::string> settled = settle(settings);
+  if (!settled.ok()) return settled.error();
+  launcher->cgroup_group_.insert(0, *settled);
   launcher->recover();
   Result<Fd> listening = listen_local(settings.socket_path, 0600);
   if (!listening.ok()) return listening.error();
   launcher->listen_ = std::move(*listening);
-  const bool is_worker_other = settings.worker_uid != ::geteuid();
-  if (is_worker_other &&
+  if (settings.worker_uid != ::geteuid() &&
       ::chown(settings.socket_path.c_str(), settings.worker_uid, static_cast<gid_t>(-1)) != 0) {
-    return fail(ErrorCode::kUnavailable, settings.socket_path + ": " + std::strerror(errno));
+    return failed(settings.socket_path);
   }
   return launcher;
 }
@@ -80,7 +83,7 @@ Result<void> Launcher::turn(int timeout_ms) {
   std::vector<pollfd> waiting = polls();
   if (is_looking) timeout_ms = std::min(timeout_ms, kLookAgainMs);
   if (::poll(waiting.data(), waiting.size(), timeout_ms) < 0 && errno != EINTR) {
-    return fail(ErrorCode::kUnavailable, std::string("poll: ") + std::strerror(errno));
+    return failed("poll");
   }
   std::map<int, short> events;
   for (const pollfd& one : waiting) {

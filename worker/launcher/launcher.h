@@ -71,6 +71,10 @@ class Launcher {
 
   Launcher(const LauncherSettings& settings, PinnedKeys keys, Store store);
 
+  // The control group below which to make those of jobs, a path in the v2 tree: --cgroup, or what
+  // we were started in if it is ours alone; we move into a leaf of it, as groups with controllers
+  // hold no processes. "" is the top: where v1 has the controllers, and in single-user mode.
+  static Result<std::string> settle(const LauncherSettings& settings);
   // After a restart.
   void recover();
   void look_for_shepherd(const AttemptKey& key, Attempt& attempt);

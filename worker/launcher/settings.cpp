@@ -39,6 +39,7 @@ bool parse_option(const std::string& name, const std::string& value, LauncherSet
       {"--nccl-interface", &LauncherSettings::nccl_interface},
       {"--gloo-interface", &LauncherSettings::gloo_interface},
       {"--log-file", &LauncherSettings::log_file},
+      {"--cgroup", &LauncherSettings::cgroup},
   };
   for (const TextOption& option : kTexts) {
     if (name == option.name) {
@@ -68,14 +69,12 @@ Error bad_option(const std::string& name) {
 std::string launcher_usage() {
   return "usage: muster-launcher --state-dir DIR --socket PATH --keys FILE --node NAME\n"
          "  --state-dir DIR        attempts, epoch and spooled scripts\n"
-         "  --run-dir DIR          what need not survive a reboot, best on a tmpfs\n"
-         "                         (default: the state directory)\n"
+         "  --run-dir DIR          on a tmpfs: what a reboot may take (default: --state-dir)\n"
          "  --socket PATH          Unix socket the worker connects to\n"
          "  --keys FILE            pinned cluster id and order keys\n"
          "  --node NAME            this node's name, as in the orders\n"
          "  --worker-uid UID       the only uid that may connect (default 0)\n"
-         "  --ports FIRST-LAST     rendezvous ports; keep them out of ip_local_port_range\n"
-         "                         (default 20000-20999)\n"
+         "  --ports FIRST-LAST     outside ip_local_port_range (default 20000-20999)\n"
          "  --min-uid UID          refuse jobs of users below (default 1000)\n"
          "  --allow-root-jobs      let uid 0 run jobs\n"
          "  --single-user          run without root: every job as the present user\n"
@@ -83,6 +82,7 @@ std::string launcher_usage() {
          "  --nccl-interface NAME  sets NCCL_SOCKET_IFNAME==NAME unless the user did\n"
          "  --gloo-interface NAME  sets GLOO_SOCKET_IFNAME=NAME unless the user did\n"
          "  --log-file PATH        instead of standard error\n"
+         "  --cgroup PATH          v2: make the jobs' groups below (default: where we are)\n"
          "SIGHUP opens the log file and reads the pinned keys again.\n";
 }
 

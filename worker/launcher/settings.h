@@ -18,6 +18,7 @@ struct LauncherSettings {
   std::string nccl_interface;
   std::string gloo_interface;
   std::string log_file;          // Instead of standard error.
+  std::string cgroup;            // Of v2: jobs' groups lie below. Default: our own.
   std::uint32_t worker_uid = 0;  // Who may connect.
   std::uint32_t uid_min = 1000;  // Jobs of users below are refused.
   std::uint16_t port_first = 20000;

@@ -11,16 +11,12 @@
 #include <cstring>
 
 #include "base/order/descriptors.h"
+#include "base/order/small_file.h"
 
 namespace muster {
 namespace {
 
 constexpr timeval kServerPatience{5, 0};  // Of a server that is stopped, say by a debugger.
-
-Error failed(const std::string& step, int number) {
-  return fail(ErrorCode::kUnavailable,
-              step + ": " + std::strerror(number) + " (errno " + std::to_string(number) + ")");
-}
 
 Result<Fd> sealed(const std::string& bytes) {
   Fd file(::memfd_create("muster-spec", MFD_CLOEXEC | MFD_ALLOW_SEALING));

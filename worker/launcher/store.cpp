@@ -1,7 +1,6 @@
 // The launcher's records: everything relative to descriptors, names made by us from numbers.
 #include "worker/launcher/store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -23,26 +22,11 @@ constexpr std::size_t kForgottenBytes = 24;  // Key and expiry.
 constexpr std::size_t kForgottenLinesMax = 100000;
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-Error failed(const std::string& step) {
-  return fail(ErrorCode::kUnavailable, step + ": " + std::strerror(errno));
-}
-
 Result<void> open_directory(Fd& directory, int parent, const std::string& name, unsigned mode) {
   if (::mkdirat(parent, name.c_str(), mode) != 0 && errno != EEXIST) return failed("mkdir " + name);
   directory = Fd(::openat(parent, name.c_str(), kDirectoryFlags));
   if (directory.is_open() && ::fchmod(directory.number(), mode) == 0) return {};
   return failed("open " + name);
-}
-
-std::vector<std::string> names_in(int directory) {
-  std::vector<std::string> names;
-  DIR* stream = ::fdopendir(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (stream == nullptr) return names;
-  while (const dirent* entry = ::readdir(stream)) {
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  }
-  ::closedir(stream);
-  return names;
 }
 
 std::vector<AttemptKey> keys_in(int directory) {

@@ -1,11 +1,9 @@
 // What is left to do for an attempt without a living shepherd: end it.
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "worker/shepherd/shepherd.h"
@@ -38,14 +36,12 @@ bool is_there(int directory, const std::string& name) {
 // Its script and torchrun's error file.
 void remove_spooled(const AttemptKey& key) {
   const std::string prefix = to_text(key) + "-";
-  DIR* names = ::fdopendir(::openat(kScriptsDirFd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (names == nullptr) return;
-  while (const dirent* entry = ::readdir(names)) {
-    if (std::string_view(entry->d_name).substr(0, prefix.size()) == prefix) {
-      if (::unlinkat(kScriptsDirFd, entry->d_name, 0) != 0) remove_error_file(entry->d_name);
+  for (const std::string& name : names_in(kScriptsDirFd)) {
+    if (name.compare(0, prefix.size(), prefix) == 0 &&
+        ::unlinkat(kScriptsDirFd, name.c_str(), 0) != 0) {
+      remove_error_file(name);
     }
   }
-  ::closedir(names);
 }
 
 }  // namespace

@@ -11,12 +11,9 @@
 #include <cstring>
 #include <set>
 
-#include "base/order/small_file.h"
-
 namespace muster {
 namespace {
 
-constexpr std::size_t kSmallFileBytesMax = 1U << 20U;
 constexpr std::uint64_t kPidsMax = 32768;
 constexpr std::uint64_t kCpuPeriodUs = 100000;
 
@@ -53,15 +50,16 @@ bool is_file(const std::string& path) { return ::access(path.c_str(), F_OK) == 0
 
 Result<void> make_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return {};
-  return fail(ErrorCode::kUnavailable, "mkdir " + path + ": " + std::strerror(errno));
+  return failed("mkdir " + path);
 }
+
+std::string above(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 // With muster/ and the launcher's group above it, which only the first attempt finds missing.
 Result<void> make_attempt_directory(const std::string& path) {
   if (make_directory(path).ok()) return {};
-  const std::size_t group_end = path.rfind('/');
-  Result<void> made = make_directory(path.substr(0, path.rfind('/', group_end - 1)));
-  if (made.ok()) made = make_directory(path.substr(0, group_end));
+  Result<void> made = make_directory(above(above(path)));
+  if (made.ok()) made = make_directory(above(path));
   return made.ok() ? make_directory(path) : made;
 }
 
@@ -123,20 +121,6 @@ void signal_process(pid_t pid, int number) {
   if (pid > 1) ::kill(pid, number);
 }
 
-Result<std::string> read_small_file(const std::string& path) {
-  return read_file(-1, path, kSmallFileBytesMax);
-}
-
-Result<void> write_small_file(const std::string& path, std::string_view text) {
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (file.is_open() &&
-      ::write(file.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
-    return {};
-  }
-  return fail(ErrorCode::kUnavailable,
-              "write \"" + std::string(text) + "\" to " + path + ": " + std::strerror(errno));
-}
-
 CgroupMounts parse_cgroup_mounts(std::string_view mountinfo) {
   CgroupMounts mounts;
   for (const std::string_view line : split(mountinfo, '\n')) {
@@ -174,10 +158,9 @@ AttemptCgroup AttemptCgroup::locate(const std::string& group, const std::string&
                                     bool single_user) {
   AttemptCgroup cgroup;
   cgroup.single_user_ = single_user;
-  cgroup.group_ = group;
-  cgroup.own_path_ = "/muster/" + group + "/" + attempt;
+  cgroup.own_path_ = group + "/" + attempt;
   const CgroupMounts& mounts = machine().mounts;
-  // Root takes the top of each tree; a user starts where it is and only where the group was given
+  // Root's group says where it lies; a user starts where it is and only where the group was given
   // to it.
   const auto base_in = [&](const std::string& mount, const std::string& controller) {
     if (!single_user) return mount;
@@ -191,10 +174,7 @@ AttemptCgroup AttemptCgroup::locate(const std::string& group, const std::string&
   if (!mounts.unified.empty()) {
     const std::string base = base_in(mounts.unified, "");
     cgroup.unified_controls_ = machine().unified_controls;
-    if (!base.empty()) {
-      cgroup.unified_base_ = base;
-      cgroup.unified_ = base + cgroup.own_path_;
-    }
+    if (!base.empty()) cgroup.unified_ = base + cgroup.own_path_;
   }
   for (const auto& entry : mounts.v1) {
     const bool wanted_only_without_v2 = entry.first == "freezer" || entry.first == "cpuacct";
@@ -211,8 +191,8 @@ Result<void> AttemptCgroup::create_unified(std::uint32_t ranks) {
   if (unified_controls_) {
     std::vector<std::string> levels{unified_};
     if (!is_file(unified_ + "/pids.max")) {  // The first attempt; else those above have them.
-      const std::string muster = unified_base_ + "/muster";
-      levels = {unified_base_, muster, muster + "/" + group_, unified_};
+      const std::string muster = above(above(unified_));
+      levels = {above(muster), muster, above(unified_), unified_};
     }
     for (const std::string& level : levels) {
       for (const char* controller : {"+memory", "+cpu", "+pids"}) {
@@ -235,10 +215,8 @@ Result<void> AttemptCgroup::limit_memory(std::uint64_t mib) const {
   if (unified_controls_) {
     const std::string tasks = unified_ + "/tasks/";
     // All of a job dies together, and swap is not a way around the limit.
-    if (is_file(tasks + "memory.oom.group"))
-      (void)write_small_file(tasks + "memory.oom.group", "1").ok();
-    if (is_file(tasks + "memory.swap.max"))
-      (void)write_small_file(tasks + "memory.swap.max", "0").ok();
+    (void)write_small_file(tasks + "memory.oom.group", "1").ok();
+    (void)write_small_file(tasks + "memory.swap.max", "0").ok();
     return write_small_file(tasks + "memory.max", bytes);
   }
   const std::string directory = v1_directory("memory");
@@ -294,9 +272,8 @@ Result<void> AttemptCgroup::create(const CgroupLimits& limits, std::uint32_t ran
   ::umask(before);
   if (!made.ok()) return made;
   if (!exists()) {
-    const char* text = "no control groups: processes are found by their parents instead";
     if (!single_user_) return fail(ErrorCode::kUnavailable, "no control groups on this machine");
-    warnings.emplace_back(text);
+    warnings.emplace_back("no control groups: processes are found by their parents instead");
   }
   return limit(limits, warnings);
 }
@@ -341,14 +318,10 @@ std::vector<Fd> AttemptCgroup::v1_entries() const {
 
 bool AttemptCgroup::holds(std::string_view proc_cgroup, std::uint32_t local_rank) const {
   std::map<std::string, std::string> own = parse_own_cgroups(proc_cgroup);
-  const auto ends_with = [](const std::string& text, const std::string& end) {
-    return text.size() >= end.size() &&
-           text.compare(text.size() - end.size(), end.size(), end) == 0;
-  };
   for (const auto& entry : v1_) {
-    if (!ends_with(own[entry.first], own_path_)) return false;
+    if (!own[entry.first].ends_with(own_path_)) return false;
   }
-  return unified_.empty() || ends_with(own[""], own_path_ + "/tasks/" + std::to_string(local_rank));
+  return unified_.empty() || own[""].ends_with(own_path_ + "/tasks/" + std::to_string(local_rank));
 }
 
 std::string AttemptCgroup::unified_tasks() const {
@@ -408,7 +381,7 @@ void AttemptCgroup::remove() const {
   if (!unified_.empty()) {
     if (unified_controls_) {
       // We may still stand in it ourselves.
-      const std::string ended = unified_base_ + "/muster/" + group_ + "/ended";
+      const std::string ended = above(unified_) + "/ended";
       if (make_directory(ended).ok()) (void)write_small_file(ended + "/cgroup.procs", "0").ok();
     }
     remove_group(unified_);
@@ -421,7 +394,7 @@ bool AttemptCgroup::remove_shared() const {
   for (const auto& entry : v1_) attempts.push_back(entry.second);
   bool is_gone = true;
   for (const std::string& attempt : attempts) {
-    const std::string group = attempt.substr(0, attempt.rfind('/'));
+    const std::string group = above(attempt);
     ::rmdir((group + "/ended").c_str());
     is_gone = (::rmdir(group.c_str()) == 0 || errno == ENOENT) && is_gone;
   }

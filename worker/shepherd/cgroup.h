@@ -1,6 +1,6 @@
-// The control groups of one attempt on v2, v1 and hybrid machines:
-//   v2    MOUNT/muster/GROUP/ATTEMPT/{shepherd,tasks/RANK}
-//   v1    MOUNT-OF-CONTROLLER/muster/GROUP/ATTEMPT (tasks only)
+// The control groups of one attempt on v2, v1 and hybrid machines; GROUP ends in muster/NAME:
+//   v2    MOUNT/GROUP/ATTEMPT/{shepherd,tasks/RANK}
+//   v1    MOUNT-OF-CONTROLLER/GROUP/ATTEMPT (tasks only)
 // A hybrid machine (v1 controllers, a v2 tree without any) uses both: v2 to kill and to filter
 // devices, v1 for limits.
 #pragma once
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/order/fd.h"
+#include "base/order/small_file.h"
 #include "base/types/result.h"
 
 namespace muster {
@@ -44,7 +45,7 @@ class AttemptCgroup {
  public:
   // Finds where the groups of an attempt are or would be; the machine is looked at once in the life
   // of a process. In single-user mode only below our own
-  // groups, where we may write. attempt and group are names of one path component.
+  // groups, where we may write. group is a path "[/...]/muster/NAME", attempt one component.
   static AttemptCgroup locate(const std::string& group, const std::string& attempt,
                               bool single_user);
 
@@ -82,19 +83,13 @@ class AttemptCgroup {
   Result<void> limit_cpus(std::uint32_t cpus) const;
 
   bool single_user_ = false;
-  std::string unified_base_;               // Where muster/ lies or would lie.
   std::string unified_;                    // The attempt's directory; empty when there is no v2.
   bool unified_controls_ = false;          // v2 has the controllers.
   std::map<std::string, std::string> v1_;  // Controller to the attempt's directory.
-  std::string group_;
-  std::string own_path_;  // ".../muster/GROUP/ATTEMPT" as /proc/PID/cgroup shows it.
+  std::string own_path_;  // ".../muster/NAME/ATTEMPT" as /proc/PID/cgroup shows it.
 };
 
 // kill(2), but only ever for one process: 0 and below would be whole groups of them, 1 the machine.
 void signal_process(pid_t pid, int number);
-
-// Whole small files; an error has path and errno.
-Result<std::string> read_small_file(const std::string& path);
-Result<void> write_small_file(const std::string& path, std::string_view text);
 
 }  // namespace muster

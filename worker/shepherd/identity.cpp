@@ -12,14 +12,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/order/small_file.h"
+
 namespace muster {
 namespace {
 
 constexpr rlim_t kFilesMin = 131072;
-
-Error failed(const char* call) {
-  return fail(ErrorCode::kUnavailable, std::string(call) + ": " + std::strerror(errno));
-}
 
 Result<void> verify(const Identity& identity) {
   uid_t real = 0, effective = 0, saved = 0;

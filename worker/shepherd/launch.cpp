@@ -18,10 +18,6 @@ constexpr off_t kExitFileBytes = 4096;
 constexpr std::size_t kScriptNameBytesMax = 64;
 constexpr std::size_t kTorchErrorBytesMax = 400;
 
-Error failed(const std::string& step) {
-  return fail(ErrorCode::kUnavailable, step + ": " + std::strerror(errno));
-}
-
 // "17.0.1-train.sh": ours, with what is harmless of the user's name, so that $0 and ps say
 // something.
 std::string spooled_name(const AttemptKey& key, const std::string& script_name) {

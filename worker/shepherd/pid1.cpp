@@ -49,9 +49,6 @@ void report_failure(const TaskSet& tasks, std::uint32_t local_rank, const std::s
 }
 
 Result<void> enter_namespaces() {
-  const auto failed = [](const char* what) {
-    return fail(ErrorCode::kUnavailable, std::string(what) + ": " + std::strerror(errno));
-  };
   // Mounts made later on the host still arrive; ours never leave.
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
     return failed("make / a slave");
@@ -142,7 +139,7 @@ Result<Pid1> start_tasks(const TaskSet& tasks) {
   int handle = -1;
   const pid_t pid = fork_with(tasks.namespaces ? CLONE_NEWPID | CLONE_NEWNS : 0, -1, &handle);
   if (pid == 0) run_pid1(tasks);
-  if (pid < 0) return fail(ErrorCode::kUnavailable, std::string("clone: ") + std::strerror(errno));
+  if (pid < 0) return failed("clone");
   return Pid1{pid, Fd(handle)};
 }
 

@@ -16,12 +16,6 @@ namespace {
 
 const dev_t kNullDevice = makedev(1, 3);
 
-Error failed(const std::string& step) {
-  const int number = errno;
-  return fail(ErrorCode::kUnavailable,
-              step + ": " + std::strerror(number) + " (errno " + std::to_string(number) + ")");
-}
-
 struct Stream {
   Fd file;
   Fd reader;  // For gpulogs; closed when the user may not read what it writes.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -60,6 +62,38 @@ TEST_F(LauncherTest, RunsAScriptAsItsUser) {
   EXPECT_EQ(facts.st_uid, job.common.uid.value);
   EXPECT_EQ(facts.st_mode & 0777U, 0640U);
   EXPECT_EQ(rig_.stray_groups(), 0U);
+}
+
+bool has_v2_alone() {
+  return ::geteuid() == 0 &&
+         read_file("/sys/fs/cgroup/cgroup.controllers").find("memory") != std::string::npos;
+}
+
+TEST_F(LauncherTest, JobsAreBelowTheGroupItWasStartedIn) {
+  if (!has_v2_alone()) GTEST_SKIP() << "needs cgroup v2 alone";
+  const char* unit = ::getenv(kUnitVariable);
+  const std::string top = "/sys/fs/cgroup";
+  const std::string group = unit == nullptr ? "" : std::string(unit).substr(top.size());
+  rig_.run(rig_.script_job("#!/bin/sh\ncat /proc/self/cgroup\n"));
+  const std::string out = rig_.file("muster-1.out");
+  EXPECT_EQ(out.find("0::" + group + "/muster/n1-"), 0U) << out;
+  EXPECT_EQ(std::filesystem::exists(top + "/muster"), unit == nullptr);
+}
+
+TEST(LauncherGroup, IsTheOneItWasTold) {
+  if (!has_v2_alone()) GTEST_SKIP() << "needs cgroup v2 alone";
+  const std::string group = "/sys/fs/cgroup/muster-test-jobs";
+  std::filesystem::create_directory(group);
+  {
+    NodeRig rig;
+    rig.start({"--cgroup", "/muster-test-jobs"});
+    TestJob job = rig.script_job("#!/bin/sh\ncat /proc/self/cgroup\n");
+    job.node.memory_mib = 64;
+    rig.run(job);
+    EXPECT_EQ(rig.file("muster-1.out").find("0::/muster-test-jobs/muster/n1-"), 0U);
+  }
+  std::filesystem::remove(group + "/muster");
+  EXPECT_TRUE(std::filesystem::remove(group)) << "something is left in it";
 }
 
 TEST_F(LauncherTest, TellsExitStatusAndSignalApart) {

@@ -122,6 +122,12 @@ void NodeRig::spawn_launcher() {
   words.insert(words.begin(), wrapper_.begin(), wrapper_.end());
   launcher_ = ::fork();
   if (launcher_ == 0) {
+    if (const char* unit = ::getenv(kUnitVariable)) {
+      // As systemd starts it; once there are groups with controllers below, as DelegateSubgroup=.
+      std::ofstream there(std::string(unit) + "/cgroup.procs");
+      if (!(there << "0" << std::flush))
+        std::ofstream(std::string(unit) + "/launcher/cgroup.procs") << "0";
+    }
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -364,6 +370,7 @@ std::vector<std::string> NodeRig::groups() const {
   const Hash256 hash = content_hash(to_text(cluster_) + "\n" + kNode + "\n" + scripts);
   const std::string group = std::string("muster/") + kNode + "-" + hex(hash.bytes.data(), 4);
   std::vector<std::filesystem::path> mounts{"/sys/fs/cgroup"};  // Of cgroup v2 alone.
+  if (const char* unit = ::getenv(kUnitVariable)) mounts.emplace_back(unit);
   for (const auto& mount : std::filesystem::directory_iterator("/sys/fs/cgroup", error)) {
     mounts.push_back(mount.path());
   }

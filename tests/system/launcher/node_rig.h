@@ -23,6 +23,9 @@ struct TestJob {
   std::string environment;
 };
 
+// Names the group of a systemd unit on a machine with cgroup v2 alone, for launchers to start in.
+constexpr char kUnitVariable[] = "MUSTER_TEST_UNIT";
+
 class NodeRig {
  public:
   NodeRig();

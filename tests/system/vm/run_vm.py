@@ -18,7 +18,7 @@ SECONDS = 480
 PROGRAMS = (
     "bash sh env cat id ls sleep grep setsid seq mkdir chmod touch echo true false head mount "
     "umount rm wc yes kill stat readlink ln tr sort cut date mkfifo dd python3 nproc sync "
-    "chown sed mknod"
+    "chown sed mknod rmdir tail"
 ).split()
 PYTHON = "/usr/lib/python3.11"
 # What needs strace, or a kernel module of the host's.
@@ -44,14 +44,16 @@ run() {
   @TEST@ --gtest_filter='@FILTER@' --gtest_color=no
   echo "VM result $1 $?"
 }
-# As pid 1 of a container finds itself, in the root; then as systemd starts a service, in a group
-# that was delegated to it.
+# As pid 1 of a container finds itself, in the root; then with each launcher started by us as
+# systemd starts a service, in a group that was delegated to it.
 run root
 scope=/sys/fs/cgroup/system.slice/muster-launcher.service
 mkdir -p $scope
 echo '+memory +cpu +cpuset +pids' > /sys/fs/cgroup/cgroup.subtree_control
 echo '+memory +cpu +cpuset +pids' > /sys/fs/cgroup/system.slice/cgroup.subtree_control
-(echo $BASHPID > $scope/cgroup.procs; run delegated)
+rmdir /sys/fs/cgroup/muster
+export MUSTER_TEST_UNIT=$scope
+run delegated
 echo "VM groups left: $(ls -d $scope/*/ /sys/fs/cgroup/muster* 2>/dev/null | tr '\\n' ' ')"
 echo o > /proc/sysrq-trigger
 sleep 100
