@@ -8,6 +8,7 @@
 #include "submit/cli/caller.h"
 #include "submit/cli/command.h"
 #include "submit/cli/job_list.h"
+#include "submit/cli/selection.h"
 #include "submit/cli/terminal.h"
 #include "submit/cli/user.h"
 #include "submit/cli/when.h"
@@ -126,6 +127,8 @@ int run(const Invocation& call) {
   if (!reply) return fail_command(call, reply.error());
   if (reply->rows.empty()) {
     if (auto known = users_must_exist(filter->users); !known)
+      return fail_command(call, known.error());
+    if (auto known = queues_must_exist(caller, filter->queues); !known)
       return fail_command(call, known.error());
   }
   if (call.json) {

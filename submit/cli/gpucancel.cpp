@@ -49,7 +49,7 @@ int run(const Invocation& call) {
   }
   Caller caller(call);
   auto reply = caller.ask<ChangeReply>(Verb::kCancel, *body);
-  if (!reply) return fail_selection(call, *body, reply.error());
+  if (!reply) return fail_selection(call, caller, *body, reply.error());
   print_change(call, *reply, body->signal == 0 ? "Cancelled" : "Signalled");
   return kExitOk;
 }

@@ -142,7 +142,7 @@ int run(const Invocation& call) {
   body->name = settings.name;
   Caller caller(call);
   auto reply = caller.ask<ChangeReply>(verb->verb, *body);
-  if (!reply) return fail_selection(call, *body, reply.error());
+  if (!reply) return fail_selection(call, caller, *body, reply.error());
   print_change(call, *reply, verb->done);
   return kExitOk;
 }

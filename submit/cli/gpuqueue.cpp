@@ -9,6 +9,7 @@
 #include "submit/cli/job_list.h"
 #include "submit/cli/job_print.h"
 #include "submit/cli/queue_watch.h"
+#include "submit/cli/selection.h"
 #include "submit/cli/user.h"
 #include "submit/cli/when.h"
 #include "submit/script/value.h"
@@ -161,6 +162,8 @@ int show_list(const Invocation& call, const JobsBody& body) {
   }
   if (text.is_empty()) {
     if (auto known = users_must_exist(body.users); !known) return fail_command(call, known.error());
+    if (auto known = queues_must_exist(caller, body.queues); !known)
+      return fail_command(call, known.error());
   }
   print(text.finish());
   return kExitOk;

@@ -56,7 +56,8 @@ Command describe() {
 
 struct Submission {
   SubmitBody body;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;  // Of the script: they may explain a refusal.
+  std::vector<std::string> launch_warnings;
 };
 
 // Reads the script; its options come before those of the command line.
@@ -109,7 +110,7 @@ Result<Submission> prepare(const Invocation& call) {
   const bool has_script = !submission.body.scripts.empty();
   submission.body.jobs.push_back(
       {std::move(job->spec), std::move(job->launch), has_script ? 1U : 0U, 1});
-  submission.warnings.insert(submission.warnings.end(), job->warnings.begin(), job->warnings.end());
+  submission.launch_warnings = std::move(job->warnings);
   return submission;
 }
 
@@ -143,6 +144,7 @@ int run(const Invocation& call) {
   Caller caller(call);
   auto reply = caller.ask<ChangeReply>(Verb::kSubmit, submission->body, request_id);
   if (!reply) return fail_command(call, reply.error());
+  for (const std::string& warning : submission->launch_warnings) print_error(warning);
   print_reply(call, *submission, *reply);
   if (!call.options().has("wait") || reply->jobs.empty()) return kExitOk;
   return wait_for_job(call, caller, reply->jobs.front());

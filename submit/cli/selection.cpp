@@ -1,7 +1,11 @@
 // Choosing jobs, and saying what was done to them.
 #include "submit/cli/selection.h"
 
+#include <algorithm>
+
+#include "base/message/cluster_request.h"
 #include "base/message/json.h"
+#include "base/types/text.h"
 #include "submit/cli/job_list.h"
 #include "submit/cli/terminal.h"
 #include "submit/cli/user.h"
@@ -33,9 +37,29 @@ Result<SelectBody> selection_of(const Invocation& call, std::span<const std::str
   return body;
 }
 
-int fail_selection(const Invocation& call, const SelectBody& body, const Error& error) {
+Result<void> queues_must_exist(Caller& caller, std::span<const std::string> names) {
+  if (names.empty()) return {};
+  auto reply = caller.ask<QueuesReply>(Verb::kQueues, NoBody{});
+  if (!reply) return reply.error();
+  std::vector<std::string_view> known;
+  for (const QueueRow& row : reply->rows) known.emplace_back(row.name);
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string_view near = nearest_match(name, known);
+    return fail(ErrorCode::kNotFound,
+                "--queue: there is no queue " + escape_for_terminal(name) + "; " +
+                    (near.empty() ? "see them with: gpuadmin queue list"
+                                  : "did you mean " + escape_for_terminal(near) + "?"));
+  }
+  return {};
+}
+
+int fail_selection(const Invocation& call, Caller& caller, const SelectBody& body,
+                   const Error& error) {
   if (error.code == ErrorCode::kNotFound) {
     if (auto known = users_must_exist(body.users); !known) return fail_command(call, known.error());
+    if (auto known = queues_must_exist(caller, body.queues); !known)
+      return fail_command(call, known.error());
   }
   return fail_command(call, error);
 }

@@ -1,8 +1,12 @@
 // Which jobs a command means: ids, names, users, queues, or all of one's own.
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "base/message/request.h"
 #include "base/types/result.h"
+#include "submit/cli/caller.h"
 #include "submit/cli/command.h"
 #include "submit/script/option.h"
 
@@ -31,8 +35,14 @@ constexpr Option kSelectAll{.name = "all", .letter = 'a', .help = "all jobs of y
 // words are the jobs given as operands. kInvalid when nothing at all was chosen.
 Result<SelectBody> selection_of(const Invocation& call, std::span<const std::string> words);
 
-// Ends the command as fail_command() does; an unknown --user is named instead of "no job matches".
-int fail_selection(const Invocation& call, const SelectBody& body, const Error& error);
+// kNotFound, naming the first that no queue of the cluster is called, and the nearest that is. Ask
+// it when nothing was found: the accounting of queues that were removed stays.
+Result<void> queues_must_exist(Caller& caller, std::span<const std::string> names);
+
+// Ends the command as fail_command() does; an unknown --user or --queue is named instead of "no job
+// matches".
+int fail_selection(const Invocation& call, Caller& caller, const SelectBody& body,
+                   const Error& error);
 
 // Prints what a changing verb answered: "Held job 17", its notes, or JSON. done is the verb's past
 // tense.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/types/node_limits.h"
+
 namespace muster {
 
 namespace {
@@ -157,11 +159,24 @@ class Resolver {
       return fail(ErrorCode::kInvalid, "that is more than " + std::to_string(kTasksPerNodeMax) +
                                            " processes on a node; say --nodes N, or ask for fewer");
     }
+    if (gpus_most_ > kGpusPerNodeMax) return too_many_gpus();
     if (too_many_cpus_) {
       return fail(ErrorCode::kInvalid,
                   "the CPUs of a node come to more than " + std::to_string(kCpusPerNodeMax));
     }
     return shape;
+  }
+
+  // In the words of whoever asked.
+  Error too_many_gpus() const {
+    const std::string asked = asked_.gpus_per_node ? gave("gpus-per-node", *asked_.gpus_per_node)
+                              : asked_.gpus        ? gave("gpus", *asked_.gpus)
+                                                   : gave("gpus-per-task", *asked_.gpus_per_task);
+    const std::string sum =
+        asked_.gpus_per_node ? "" : " comes to " + plural(gpus_most_, "GPU") + " on a node";
+    return fail(ErrorCode::kInvalid, asked + sum + (sum.empty() ? ": " : "; ") + "at most " +
+                                         std::to_string(kGpusPerNodeMax) +
+                                         " fit on a node: ask for more nodes with --nodes N");
   }
 
   void add_group(Shape& shape, std::uint64_t nodes, std::uint64_t tasks) {
@@ -170,8 +185,9 @@ class Resolver {
     const std::uint64_t cpus =
         asked_.cpus_per_task ? *asked_.cpus_per_task * tasks : std::max<std::uint64_t>(tasks, gpus);
     too_many_tasks_ = too_many_tasks_ || tasks > kTasksPerNodeMax;
-    too_many_cpus_ = too_many_cpus_ || cpus > kCpusPerNodeMax || gpus > kCpusPerNodeMax;
-    if (too_many_tasks_ || too_many_cpus_) return;
+    too_many_cpus_ = too_many_cpus_ || cpus > kCpusPerNodeMax;
+    gpus_most_ = std::max(gpus_most_, gpus);
+    if (too_many_tasks_ || too_many_cpus_ || gpus > kGpusPerNodeMax) return;
     Group group;
     group.nodes_min = group.nodes_max = static_cast<std::uint32_t>(nodes);
     group.tasks_per_node = static_cast<std::uint32_t>(tasks);
@@ -191,11 +207,10 @@ class Resolver {
     return std::max<std::uint32_t>(least, 1);
   }
 
-  static constexpr std::uint64_t kCpusPerNodeMax = 1000000;
-
   const AskedCounts& asked_;
   std::uint64_t nodes_ = 1;
   std::uint64_t gpus_per_node_ = 0;  // 0: none, or following from the tasks.
+  std::uint64_t gpus_most_ = 0;      // Of any node's.
   std::uint64_t tasks_low_ = 1;
   std::uint64_t tasks_more_ = 0;
   std::uint64_t tasks_last_ = 0;  // 0: like the others.

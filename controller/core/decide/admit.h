@@ -2,6 +2,7 @@
 // the next step.
 #pragma once
 
+#include "base/types/node_limits.h"
 #include "base/types/result.h"
 #include "controller/core/command.h"
 #include "controller/core/decide/ledger.h"
@@ -9,8 +10,6 @@
 namespace muster {
 
 constexpr std::uint32_t kPortsPerJobMax = 64;
-constexpr std::uint32_t kCpusPerNodeMax = 1U << 16U;
-constexpr std::uint32_t kGpusPerNodeMax = 256;
 constexpr std::size_t kNamesPerGroupMax = 100000;
 constexpr std::uint64_t kTasksPerJobMax = 1000000;
 

@@ -45,6 +45,29 @@ TEST(Queue, ListsOnesOwnJobsUnlessAskedOtherwise) {
   EXPECT_TRUE(body.include_ended);
 }
 
+Answer nothing_in_batch(const Request& request) {
+  if (request.verb == Verb::kCancel) return bad(ErrorCode::kNotFound, "no job matches");
+  if (request.verb == Verb::kAccounting) return good(AccountingReply{});
+  if (request.verb != Verb::kQueues) return good(JobsReply{});
+  QueuesReply reply;
+  reply.rows.resize(2);
+  reply.rows[0].name = "batch";
+  reply.rows[1].name = "debug";
+  return good(reply);
+}
+
+TEST(Queue, NamesAnUnknownQueueAndTheNearest) {
+  FakeGateway gateway(nothing_in_batch);
+  for (const std::string command : {"gpuqueue --all", "gpuacct --all", "gpucancel"}) {
+    const Finished near = run_command(gateway, command + " --queue batch,bacth");
+    EXPECT_EQ(near.status, 66) << command;
+    EXPECT_THAT(near.err, HasSubstr("--queue: there is no queue bacth; did you mean batch?"));
+    const Finished far = run_command(gateway, command + " --queue x");
+    EXPECT_THAT(far.err, HasSubstr("there is no queue x; see them with: gpuadmin queue list"));
+  }
+  EXPECT_EQ(run_command(gateway, "gpuqueue --all --queue debug").status, 0);
+}
+
 TEST(Queue, PrintsJsonInUtc) {
   FakeGateway gateway([](const Request&) { return good(JobsReply{{pending_row()}}); });
   const Finished ran = run_command(gateway, "TZ=Asia/Tokyo gpuqueue --json");

@@ -122,6 +122,13 @@ TEST(Submit, WarnsOfNodesWithoutAProcess) {
   EXPECT_THAT(ran.err, HasSubstr("warning: --launch script starts one process, on the first node"));
 }
 
+TEST(Submit, WarnsOfNothingThatWasRefused) {
+  FakeGateway gateway([](const Request&) { return bad(ErrorCode::kInvalid, "submit: no"); });
+  const Finished ran = run_command(gateway, "gpusubmit --nodes 2 -- true");
+  EXPECT_EQ(ran.status, 65);
+  EXPECT_EQ(ran.err, "gpusubmit: submit: no\n");
+}
+
 // The first watch shows it running and then ended.
 Answer life_of(const Request& request, const JobRow& end, const std::optional<Cause>& cause) {
   switch (request.verb) {

@@ -114,8 +114,19 @@ INSTANTIATE_TEST_SUITE_P(
              "that is more than 4096 processes on a node; say --nodes N, or ask for fewer"},
         Case{"G1000000", kTasks,
              "that is more than 4096 processes on a node; say --nodes N, or ask for fewer"},
+        Case{"G1000", kScript,
+             "--gpus 1000 comes to 1000 GPUs on a node; at most 256 fit on a node: ask for more "
+             "nodes with --nodes N"},
+        Case{"N2 G1000", kTasks,
+             "--gpus 1000 comes to 500 GPUs on a node; at most 256 fit on a node: ask for more "
+             "nodes with --nodes N"},
+        Case{"g300", kScript,
+             "--gpus-per-node 300: at most 256 fit on a node: ask for more nodes with --nodes N"},
+        Case{"t100 p3", kTasks,
+             "--gpus-per-task 3 comes to 300 GPUs on a node; at most 256 fit on a node: ask for "
+             "more nodes with --nodes N"},
         Case{"T10000000 t1", kTasks, "that is 10000000 nodes; the limit of a job is 100000"},
-        Case{"t4096 C4096", kTasks, "the CPUs of a node come to more than 1000000"}));
+        Case{"t4096 C4096", kTasks, "the CPUs of a node come to more than 65536"}));
 
 TEST(Shape, SharesSpareCpusAmongTasks) {
   AskedCounts asked;
