@@ -38,7 +38,8 @@ struct AccountingFilter {
   }
 };
 
-// One element of one job; a pending job without any attempt has one row in all. Sums are over all
+// One element of one job, or all elements of an array that wait for their first attempt; a pending
+// job without any attempt has one row in all. Sums are over all
 // attempts, place and cause are those of the last one. Usage and cost of what still runs is an
 // estimate up to now.
 struct AccountingRow {
@@ -69,6 +70,7 @@ struct AccountingRow {
   std::string cpu_seconds;
   std::string cost;      // To a millionth.
   std::string currency;  // "EUR".
+  std::string elements;  // "4-99,200" of waiting elements that share this row; else empty.
   auto operator<=>(const AccountingRow&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -99,6 +101,7 @@ struct AccountingRow {
     visit(25, "cpu_seconds", self.cpu_seconds);
     visit(26, "cost", self.cost);
     visit(27, "currency", self.currency);
+    visit(28, "elements", self.elements);
   }
 };
 

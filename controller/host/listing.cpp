@@ -156,6 +156,27 @@ std::vector<JobRow> job_rows(const JobView& job, const ViewState& state) {
   return rows;
 }
 
+std::optional<std::size_t> node_of_rank(const std::vector<Group>& groups, std::size_t nodes,
+                                        std::uint32_t rank) {
+  std::size_t nodes_min = 0;
+  std::size_t elastic = 0;
+  for (const Group& group : groups) {
+    nodes_min += group.nodes_min;
+    elastic += group.nodes_max > group.nodes_min ? 1U : 0U;
+  }
+  if (nodes < nodes_min || elastic > 1) return std::nullopt;
+  std::size_t node = 0;
+  for (const Group& group : groups) {
+    const std::size_t more = group.nodes_max > group.nodes_min ? nodes - nodes_min : 0;
+    const std::size_t count = group.nodes_min + more;
+    const std::uint64_t tasks = std::uint64_t{group.tasks_per_node} * count;
+    if (rank < tasks) return node + rank / group.tasks_per_node;
+    rank -= static_cast<std::uint32_t>(tasks);
+    node += count;
+  }
+  return std::nullopt;
+}
+
 std::vector<MemberRow> member_rows(const JobView& job, Element element, const ViewState& state) {
   std::vector<MemberRow> rows;
   const AttemptView* live = live_attempt(job, element);

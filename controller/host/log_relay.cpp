@@ -145,6 +145,10 @@ Result<LogRelay::Handle> LogRelay::resolve(const Caller& caller, const LogOpenBo
              (body.attempt == 0 || body.attempt == record->last->attempt.value)) {
     attempt = record->last->attempt.value;
     nodes = record->last->nodes;
+    const auto at = body.rank < 0 ? std::nullopt
+                                  : node_of_rank(job->job.facts().groups(), nodes.size(),
+                                                 static_cast<std::uint32_t>(body.rank));
+    if (at) handle.node = name_of_node(nodes[*at], *state);
   }
   if (nodes.empty()) {
     return fail(ErrorCode::kNotFound, "job " + name +
