@@ -10,6 +10,7 @@
 #include "base/message/codec.h"
 #include "base/message/json.h"
 #include "controller/host/listing.h"
+#include "controller/host/waiting_elements.h"
 #include "controller/host/watch_hub.h"
 #include "controller/sql/accounting.h"
 #include "controller/sql/feed.h"
@@ -410,7 +411,9 @@ void Queries::accounting(const Caller& caller, const Request& request) {
   auto rows = accounting->query(*filter);
   if (!rows) return parts_.respond(caller, refusal(caller, rows.error(), 2000));
   AccountingReply reply{std::move(*rows)};
-  parts_.respond(caller, answer(caller, parts_.view.state()->seq, encode(reply)));
+  const auto state = parts_.view.state();
+  add_waiting_elements(*state, *filter, reply.rows);
+  parts_.respond(caller, answer(caller, state->seq, encode(reply)));
 }
 
 }  // namespace muster

@@ -57,6 +57,7 @@ std::string text_of(const Digits& digits) {
 }
 
 std::string job_of(const AccountingRow& row) {
+  if (!row.elements.empty()) return std::to_string(row.job.value) + "_[" + row.elements + "]";
   return std::to_string(row.job.value) +
          (row.is_array ? "_" + std::to_string(row.element.value) : "");
 }

@@ -45,6 +45,14 @@ TEST(Accounting, HasATableAndATotal) {
   other.element = Element{4};
   other.cause = "exited";
   other.exit_status = 3;
+  AccountingRow waiting;
+  waiting.job = JobId{17};
+  waiting.is_array = true;
+  waiting.element = Element{5};
+  waiting.elements = "5-99";
+  waiting.state = "pending";
+  const std::string range = accounting_table({&waiting, 1}, {});
+  EXPECT_NE(range.find("17_[5-99]"), std::string::npos) << range;
   const std::vector<AccountingRow> rows{row, other};
   const std::string text = accounting_table(rows, {});
   EXPECT_NE(text.find("17_4"), std::string::npos);
