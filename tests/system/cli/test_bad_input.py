@@ -51,7 +51,7 @@ SUBMITS = [
     (["--gpus-per-node", "5"], INVALID, "can never run"),
     (["--launch", "tasks", "--nodes", "3", "--gpus", "3"], INVALID, "can never run"),
     (["--gpus", "200"], INVALID, "can never run"),
-    (["--gpus", "1000"], INVALID, "--gpus-per-node: at most 256"),
+    (["--gpus", "1000"], USAGE, "--gpus 1000 comes to 1000 GPUs on a node; at most 256"),
     (["--gpu-type", "h200", "--gpus", "1"], INVALID, "can never run"),
     (["--mem", "900G"], INVALID, "can never run"),
     (["--chdir", "/nonexistent"], USAGE, "cannot be entered: No such file or directory; choose"),
@@ -194,6 +194,10 @@ class BadInput(unittest.TestCase):
     def test_unknown_users_of_staff(self):
         for program in ("gpuqueue", "gpuacct", "gpucancel"):
             self.refused(NOT_FOUND, "there is no user nope", program, "--user", "nope", user="root")
+
+    def test_unknown_queues(self):
+        for program in ("gpuqueue", "gpucancel"):
+            self.refused(NOT_FOUND, "did you mean main?", program, "--queue", "mian")
 
     def test_more_than_is_free_waits(self):
         holder = self.c.submit("--nodes", "2", "--gpus-per-node", "4", "--", "sleep", "60")
