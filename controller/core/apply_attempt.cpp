@@ -104,8 +104,27 @@ void ClusterApply::operator()(const MemberEnded& event) {
   cluster.digest_ += digest;
 }
 
+std::uint64_t digest_of_usage(const UsageKey& key, const Usage& usage) {
+  if (usage.buckets().empty()) return 0;
+  std::uint64_t hash = combine64(digest_of(key.account), key.uid.value);
+  for (const auto& [hour, amount] : usage.buckets())
+    hash = combine64(combine64(hash, static_cast<std::uint64_t>(hour)), amount);
+  return hash;
+}
+
+void ClusterApply::charge(const JobFacts& facts, const Attempt& attempt) {
+  const std::uint64_t milli = weighted_milli(cluster, *attempt.place);
+  if (!attempt.launched || milli == 0 || attempt.launched_at >= stamp.at) return;
+  const UsageKey key{facts.account(), facts.uid()};
+  Usage& usage = cluster.usage_[key];
+  cluster.digest_ -= digest_of_usage(key, usage);
+  usage.charge(attempt.launched_at, stamp.at, milli);
+  cluster.digest_ += digest_of_usage(key, usage);
+}
+
 void ClusterApply::operator()(const AttemptEnded& event) {
   Attempt& attempt = attempt_must_exist(event.key);
+  charge(job_must_exist(event.key.job).facts(), attempt);
   MUSTER_ASSERT(can_follow(attempt.state, AttemptState::kEnded) && attempt.all_ended());
   auto summary = std::make_shared<AttemptSummary>();
   summary->attempt = event.key.attempt;

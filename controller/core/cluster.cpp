@@ -1,6 +1,8 @@
 // Looking things up in the cluster.
 #include "controller/core/cluster.h"
 
+#include <algorithm>
+
 #include "base/types/digest.h"
 
 namespace muster {
@@ -94,6 +96,34 @@ const Member* Attempt::find_member(NodeId node) const {
     if (member.node == node) return &member;
   }
   return nullptr;
+}
+
+std::uint64_t weighted_milli(const Cluster& cluster, const Place& place) {
+  const PriorityConfig& weights = cluster.config().priority;
+  const auto weight_of = [&](const std::string& type) -> std::uint64_t {
+    for (const GpuWeight& weight : weights.gpu_types) {
+      if (weight.type == type) return weight.milli;
+    }
+    return kMilliPerGpu;
+  };
+  std::uint64_t gpus = 0;
+  std::uint64_t cpus = 0;
+  for (const Member& member : place.members) {
+    cpus += std::uint64_t{member.cpus} * weights.cpu_milli;
+    const Node* node = cluster.find_node(member.node);
+    if (node == nullptr) continue;
+    for (const Grant& grant : member.grants) {
+      const auto found = std::find(node->device_ids.begin(), node->device_ids.end(), grant.device);
+      const std::uint64_t weight =
+          found == node->device_ids.end()
+              ? kMilliPerGpu
+              : weight_of(
+                    node->inventory.gpus[static_cast<std::size_t>(found - node->device_ids.begin())]
+                        .type);
+      gpus += grant.milli * weight / kMilliPerGpu;
+    }
+  }
+  return std::max(gpus, cpus);
 }
 
 }  // namespace muster

@@ -21,6 +21,7 @@
 #include "controller/core/intern.h"
 #include "controller/core/job.h"
 #include "controller/core/node.h"
+#include "controller/core/usage.h"
 
 namespace muster {
 
@@ -86,6 +87,9 @@ class Cluster {
   // Ended jobs by the record that ended them.
   const std::set<std::pair<Seq, JobId>>& jobs_ended() const { return jobs_ended_; }
 
+  // Of attempts that have ended; those that run are not in it.
+  const std::map<UsageKey, Usage>& usage() const { return usage_; }
+
   Epoch epoch() const { return epoch_; }
   const std::string& cluster_id() const { return cluster_id_; }
   Instant applied_at() const { return applied_at_; }  // Engine time of the newest event.
@@ -111,6 +115,7 @@ class Cluster {
   std::vector<Device> devices_;  // By id - 1.
   std::map<RequestId, RecentRequest> requests_;
   std::map<JobId, ForgottenRun> forgotten_;  // By first id.
+  std::map<UsageKey, Usage> usage_;
 
   // Found again from the above.
   std::deque<std::pair<Instant, RequestId>> requests_by_age_;
@@ -122,5 +127,9 @@ class Cluster {
   InternPool<JobOwner> owners_;
   InternPool<JobTerms> terms_;
 };
+
+// What the place counts for in fair share: weighted milli-GPUs, by its GPUs or its CPUs, whichever
+// are more.
+std::uint64_t weighted_milli(const Cluster& cluster, const Place& place);
 
 }  // namespace muster

@@ -10,6 +10,7 @@ std::uint64_t digest_of_member_end(const AttemptKey& key, NodeId node, const Exi
 std::uint64_t digest_of_device(const Device& device);
 std::uint64_t digest_of_request(const RequestId& id, const RecentRequest& request);
 std::uint64_t digest_of_forgotten(JobId first, const ForgottenRun& run);
+std::uint64_t digest_of_usage(const UsageKey& key, const Usage& usage);  // 0 when nothing was used.
 
 struct ClusterApply {
   Cluster& cluster;
@@ -46,6 +47,7 @@ struct ClusterApply {
   void intern_device(const std::string& uuid, DeviceId id, NodeId node);
   void end_job_if_over(Job& job);
   void lower_limits(JobId job);  // Of its attempts.
+  void charge(const JobFacts& facts, const Attempt& attempt);
   template <class Change>
   void change_node(Node& node, Change change);
   template <class Change>

@@ -44,12 +44,48 @@ struct AccountConfig {
   std::string name;
   std::string parent;              // Empty: the root.
   std::vector<std::string> users;  // Empty: every user.
+  std::uint32_t shares = 1;        // Beside its siblings.
   auto operator<=>(const AccountConfig&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "name", self.name);
     visit(2, "parent", self.parent);
     visit(3, "users", self.users);
+    visit(4, "shares", self.shares);
+  }
+};
+
+// What a GPU of a type counts for in fair share: an hour of an old one is not an hour of a new one.
+struct GpuWeight {
+  std::string type;
+  std::uint32_t milli = 1000;
+  auto operator<=>(const GpuWeight&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "type", self.type);
+    visit(2, "milli", self.milli);
+  }
+};
+
+// Points that a job gets beside its own priority: each weight times a factor from 0 to 1.
+struct PriorityConfig {
+  std::uint32_t fair_share = 1000;
+  std::uint32_t age = 100;
+  std::uint32_t size = 0;            // For asking for much of the cluster.
+  Duration age_max = days(7);        // Age counts up to this.
+  Duration half_life = days(7);      // Of usage.
+  std::uint32_t cpu_milli = 15;      // What a CPU counts for, in thousandths of a GPU.
+  std::vector<GpuWeight> gpu_types;  // Others count 1000.
+  auto operator<=>(const PriorityConfig&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "fair_share", self.fair_share);
+    visit(2, "age", self.age);
+    visit(3, "size", self.size);
+    visit(4, "age_max", self.age_max);
+    visit(5, "half_life", self.half_life);
+    visit(6, "cpu_milli", self.cpu_milli);
+    visit(7, "gpu_types", self.gpu_types);
   }
 };
 
@@ -82,6 +118,7 @@ struct ClusterConfig {
   std::vector<AccountConfig> accounts;
   std::string account_default;
   LimitsConfig limits;
+  PriorityConfig priority;
   auto operator<=>(const ClusterConfig&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -92,6 +129,7 @@ struct ClusterConfig {
     visit(5, "accounts", self.accounts);
     visit(6, "account_default", self.account_default);
     visit(7, "limits", self.limits);
+    visit(8, "priority", self.priority);
   }
 };
 

@@ -111,6 +111,11 @@ void ClusterImage::take_apart(const Cluster& cluster, WallTime wall, const Sink&
   for (const auto& [first, run] : cluster.forgotten_) {
     sink(ImageForgotten{first, run.last, run.kind, run.hour});
   }
+  for (const auto& [key, usage] : cluster.usage_) {
+    ImageUsage image{key.account, key.uid, {}};
+    for (const auto& [hour, amount] : usage.buckets()) image.buckets.push_back({hour, amount});
+    sink(std::move(image));
+  }
 }
 
 }  // namespace muster

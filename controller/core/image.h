@@ -241,8 +241,32 @@ struct ImageForgotten {
   }
 };
 
-using ImageItem = std::variant<ImageHead, ImageNode, ImageDevice, ImageOwner, ImageTerms, ImageJob,
-                               ImageTouched, ImageAttempt, ImageRequest, ImageForgotten>;
+struct ImageBucket {
+  std::int64_t hour = 0;
+  std::uint64_t amount = 0;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "hour", self.hour);
+    visit(2, "amount", self.amount);
+  }
+};
+
+struct ImageUsage {
+  static constexpr int kType = 11;
+  std::string account;
+  Uid uid;
+  std::vector<ImageBucket> buckets;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "account", self.account);
+    visit(2, "uid", self.uid);
+    visit(3, "buckets", self.buckets);
+  }
+};
+
+using ImageItem =
+    std::variant<ImageHead, ImageNode, ImageDevice, ImageOwner, ImageTerms, ImageJob, ImageTouched,
+                 ImageAttempt, ImageRequest, ImageForgotten, ImageUsage>;
 
 class ClusterImage {
  public:

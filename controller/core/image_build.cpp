@@ -206,6 +206,16 @@ struct ImageBuilder {
     return {};
   }
 
+  Result<void> operator()(ImageUsage& item) const {
+    const UsageKey key{item.account, item.uid};
+    if (item.buckets.empty() || cluster.usage_.count(key) != 0)
+      return corrupt("usage twice or empty");
+    Usage& usage = cluster.usage_[key];
+    for (const ImageBucket& bucket : item.buckets) usage.put(bucket.hour, bucket.amount);
+    cluster.digest_ += digest_of_usage(key, usage);
+    return {};
+  }
+
   // What only all items together tell of a job.
   Result<void> close_job(Job& job) const {
     std::uint64_t elements = 0;

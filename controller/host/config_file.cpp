@@ -105,6 +105,7 @@ void read_accounts(TomlTable& root, ClusterConfig& cluster) {
       table.complain("parent", "no account named '" + account.parent + "' stands above this one");
     }
     table.read("users", account.users);
+    table.read("shares", account.shares, 1, 1000000);
     table.finish();
     cluster.accounts.push_back(account);
   }
@@ -122,6 +123,29 @@ void read_accounts(TomlTable& root, ClusterConfig& cluster) {
       if (!seen.contains(name))
         root.complain("queue", "queue '" + queue.name + "' names no such account: '" + name + "'");
     }
+  }
+}
+
+void read_priority(TomlTable& root, PriorityConfig& priority) {
+  TomlTable table = root.table("priority");
+  table.read("fair_share", priority.fair_share, 0, 1000000);
+  table.read("age", priority.age, 0, 1000000);
+  table.read("size", priority.size, 0, 1000000);
+  table.read("age_max", priority.age_max);
+  table.read("half_life", priority.half_life);
+  table.read("cpu_milli", priority.cpu_milli, 0, 1000);
+  table.finish();
+  if (priority.half_life < hours(1)) table.complain("half_life", "must be at least 1h");
+  if (priority.age_max < hours(1)) table.complain("age_max", "must be at least 1h");
+  std::set<std::string> seen;
+  for (TomlTable& weight : root.tables("gpu_weight")) {
+    GpuWeight read;
+    weight.read("type", read.type);
+    weight.read("milli", read.milli, 0, 1000000);
+    if (read.type.empty() || !seen.insert(read.type).second)
+      weight.complain("type", "must name a type of GPU, each once");
+    weight.finish();
+    priority.gpu_types.push_back(read);
   }
 }
 
@@ -223,6 +247,7 @@ Result<HostConfig> parse_config(const std::string& text, const std::string& path
   read_queues(root, config.cluster);
   read_accounts(root, config.cluster);
   read_limits(root, config.cluster.limits);
+  read_priority(root, config.cluster.priority);
   root.finish();
   if (document.problems().empty()) return config;
   std::string all;

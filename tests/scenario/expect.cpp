@@ -179,8 +179,7 @@ class Expectation {
     }
     const std::string start =
         why->start_latest ? to_text(*why->start_latest - stage_.world_.at) : "";
-    const std::string planned =
-        why->planned_at ? to_text(*why->planned_at - stage_.world_.at) : "";
+    const std::string planned = why->planned_at ? to_text(*why->planned_at - stage_.world_.at) : "";
     return check_options(Options{{"reason", std::string(name_of(why->reason))},
                                  {"fits", std::to_string(why->nodes_fit)},
                                  {"needs", std::to_string(why->nodes_needed)},

@@ -88,21 +88,16 @@ Stage::Stage() : fleet_(world_) {
 
 const std::map<std::string, Stage::Verb>& Stage::verbs() {
   static const std::map<std::string, Verb> kVerbs{
-      {"queue", &Stage::queue},     {"account", &Stage::account},
-      {"limits", &Stage::limits},   {"node", &Stage::node},
-      {"submit", &Stage::submit},   {"again", &Stage::again},
-      {"cancel", &Stage::person},   {"hold", &Stage::person},
-      {"release", &Stage::person},  {"requeue", &Stage::person},
-      {"top", &Stage::person},      {"signal", &Stage::person},
-      {"set", &Stage::set},         {"end", &Stage::end},
-      {"drain", &Stage::nodes},     {"resume", &Stage::nodes},
-      {"remove", &Stage::nodes},    {"dead", &Stage::nodes},
-      {"lose", &Stage::worker},     {"hello", &Stage::worker},
-      {"reboot", &Stage::worker},   {"deaf", &Stage::worker},
-      {"hears", &Stage::worker},    {"fails", &Stage::worker},
-      {"works", &Stage::worker},    {"lost_orders", &Stage::worker},
-      {"restart", &Stage::restart}, {"fed", &Stage::fed},
-      {"expect", &Stage::expect}};
+      {"queue", &Stage::queue},     {"account", &Stage::account}, {"limits", &Stage::limits},
+      {"node", &Stage::node},       {"submit", &Stage::submit},   {"again", &Stage::again},
+      {"points", &Stage::points},   {"cancel", &Stage::person},   {"hold", &Stage::person},
+      {"release", &Stage::person},  {"requeue", &Stage::person},  {"top", &Stage::person},
+      {"signal", &Stage::person},   {"set", &Stage::set},         {"end", &Stage::end},
+      {"drain", &Stage::nodes},     {"resume", &Stage::nodes},    {"remove", &Stage::nodes},
+      {"dead", &Stage::nodes},      {"lose", &Stage::worker},     {"hello", &Stage::worker},
+      {"reboot", &Stage::worker},   {"deaf", &Stage::worker},     {"hears", &Stage::worker},
+      {"fails", &Stage::worker},    {"works", &Stage::worker},    {"lost_orders", &Stage::worker},
+      {"restart", &Stage::restart}, {"fed", &Stage::fed},         {"expect", &Stage::expect}};
   return kVerbs;
 }
 
@@ -191,7 +186,9 @@ Result<void> Stage::queue(const Statement& statement) {
 
 Result<void> Stage::account(const Statement& statement) {
   if (statement.words.empty()) return invalid("account NAME");
-  config_.accounts.push_back({statement.words[0], "", split(statement.option("users"), ',')});
+  config_.accounts.push_back({statement.words[0], statement.option("parent"),
+                              split(statement.option("users"), ','),
+                              static_cast<std::uint32_t>(number(statement.option("shares"), 1))});
   if (began_) command(ApplyConfig{World::admin(), config_});
   return {};
 }
@@ -203,6 +200,20 @@ Result<void> Stage::limits(const Statement& statement) {
   limits.forget_after = duration(statement.option("forget"), limits.forget_after);
   limits.jobs_per_user_max = number(statement.option("user_jobs"), 1000);
   limits.jobs_max = number(statement.option("jobs"), 1000);
+  if (began_) command(ApplyConfig{World::admin(), config_});
+  return {};
+}
+
+Result<void> Stage::points(const Statement& statement) {
+  PriorityConfig& priority = config_.priority;
+  priority.fair_share = number(statement.option("fair_share"), priority.fair_share);
+  priority.age = number(statement.option("age"), priority.age);
+  priority.size = number(statement.option("size"), priority.size);
+  priority.half_life = duration(statement.option("half_life"), priority.half_life);
+  priority.cpu_milli = number(statement.option("cpu_milli"), priority.cpu_milli);
+  if (!statement.option("type").empty())
+    priority.gpu_types.push_back(
+        {statement.option("type"), number(statement.option("milli"), 1000)});
   if (began_) command(ApplyConfig{World::admin(), config_});
   return {};
 }

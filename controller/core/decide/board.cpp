@@ -13,6 +13,7 @@ struct Before {
     const Attempt& attempt = *cluster.find_attempt(event.key);
     board.ledger.give(*attempt.place);
     board.horizon.remove(attempt);
+    board.order.shares.ended(event.key);
   }
   template <class Other>
   void operator()(const Other&) const {}
@@ -45,7 +46,10 @@ struct After {
     board.horizon.refresh(cluster, event.key);
     line(event.key.job);
   }
-  void operator()(const AttemptLaunched& event) const { board.horizon.refresh(cluster, event.key); }
+  void operator()(const AttemptLaunched& event) const {
+    board.horizon.refresh(cluster, event.key);
+    board.order.shares.launched(cluster, event.key);
+  }
   template <class Other>
   void operator()(const Other&) const {}
 
@@ -54,7 +58,7 @@ struct After {
     board.horizon.refresh_node(cluster, node);
   }
   void line(JobId id) const {
-    board.line.refresh(cluster, id);
+    board.line.refresh(cluster, board.order, id);
     const Job* job = cluster.find_job(id);
     const bool waits = job != nullptr && job->count(ElementState::kPending) != 0;
     // What was kept free for it may be taken.
@@ -68,7 +72,8 @@ void Board::rebuild(const Cluster& cluster) {
   ledger.rebuild(cluster);
   horizon.rebuild(cluster);
   backfill.clear();
-  line.rebuild(cluster);
+  order.rebuild(cluster);
+  line.rebuild(cluster, order);
 }
 
 void Board::before(const Cluster& cluster, const Event& event) {

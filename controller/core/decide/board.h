@@ -7,12 +7,14 @@
 #include "controller/core/decide/horizon.h"
 #include "controller/core/decide/ledger.h"
 #include "controller/core/decide/line.h"
+#include "controller/core/decide/order.h"
 
 namespace muster {
 
 struct Board {
   Ledger ledger;
   Horizon horizon;
+  Order order;
   Line line;
   Backfill backfill;  // Made anew by every whole round of passes.
 

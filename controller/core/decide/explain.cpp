@@ -271,7 +271,8 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
   const ElementRecord* record = job->find_record(key.element);
   Explanation why;
   why.job = key.job;
-  why.jobs_ahead = board.line.jobs_ahead(terms.queue, turn_of(cluster, *job));
+  if (const Lane* lane = board.line.find_lane(*job))
+    why.jobs_ahead = board.line.jobs_ahead(terms.queue, lane->turn_of(entry_of(*job)));
   if (state == ElementState::kHeld) {
     why.reason = WaitReason::kHeld;
     why.sentence = record != nullptr && !record->reason.empty() ? record->reason + "; " : "held; ";

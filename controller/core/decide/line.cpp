@@ -20,12 +20,6 @@ Duration time_class(Duration limit) {
   return Duration{static_cast<std::int64_t>((us + step - 1) / step * step)};
 }
 
-Turn turn_of(const Cluster& cluster, const Job& job) {
-  const QueueConfig* queue = cluster.find_queue(job.facts().queue());
-  const std::int64_t queue_priority = queue == nullptr ? 0 : queue->priority;
-  return {-queue_priority, -std::int64_t{job.facts().priority()}, position_of(job), job.facts().id};
-}
-
 Line::DemandKey Line::key_of(const std::string& queue, const std::vector<Group>& groups) {
   Digest digest;
   digest(1, "queue", queue);
@@ -37,7 +31,7 @@ Line::LaneKey Line::key_of(ShapeId shape, const JobFacts& facts) {
   return LaneKey{shape, facts.uid(), facts.priority(), facts.account()};
 }
 
-void Line::rebuild(const Cluster& cluster) {
+void Line::rebuild(const Cluster& cluster, const Order& order) {
   demands_.clear();
   demand_ids_.clear();
   shapes_.clear();
@@ -46,7 +40,7 @@ void Line::rebuild(const Cluster& cluster) {
   lane_ids_.clear();
   fresh_.clear();
   waiting_ = 0;
-  for (const auto& [id, job] : cluster.jobs()) refresh(cluster, id);
+  for (const auto& [id, job] : cluster.jobs()) refresh(cluster, order, id);
 }
 
 DemandId Line::demand_for(const JobTerms& terms) {
@@ -81,7 +75,8 @@ void Line::drop_shape(ShapeId id) {
   demands_.erase(demand);
 }
 
-Lane& Line::lane_for(const Cluster& cluster, const JobFacts& facts) {
+Lane& Line::lane_for(const Cluster& cluster, const Order& order, const Job& job) {
+  const JobFacts& facts = job.facts();
   const ShapeId shape = shape_for(*facts.terms).id;
   const auto [lane, is_new] = lane_ids_.try_emplace(key_of(shape, facts), lane_next_);
   if (!is_new) return lanes_.at(lane->second);
@@ -92,6 +87,7 @@ Lane& Line::lane_for(const Cluster& cluster, const JobFacts& facts) {
   added.uid = facts.uid();
   const QueueConfig* queue = cluster.find_queue(facts.queue());
   added.queue_priority = queue == nullptr ? 0 : queue->priority;
+  added.score = order.score(cluster, job, cluster.applied_at());
   return added;
 }
 
@@ -128,11 +124,11 @@ void Line::erase(Lane& lane, const LaneEntry& entry) {
   if (shapes_.at(shape).heads.empty()) drop_shape(shape);
 }
 
-void Line::refresh(const Cluster& cluster, JobId id) {
+void Line::refresh(const Cluster& cluster, const Order& order, JobId id) {
   const Job* job = cluster.find_job(id);
   if (job == nullptr) return;
   if (job->count(ElementState::kPending) == 0) return remove(cluster, id);
-  Lane& lane = lane_for(cluster, job->facts());
+  Lane& lane = lane_for(cluster, order, *job);
   insert(lane, entry_of(*job));
   fresh_.insert(lane.id);
 }
@@ -141,6 +137,20 @@ void Line::remove(const Cluster& cluster, JobId id) {
   const Job* job = cluster.find_job(id);
   if (job == nullptr) return;
   if (const Lane* lane = find_lane(*job)) erase(lanes_.at(lane->id), entry_of(*job));
+}
+
+LaneId Line::rescore(const Cluster& cluster, const Order& order, LaneId from, std::size_t count) {
+  auto it = lanes_.upper_bound(from);
+  for (; it != lanes_.end() && count != 0; ++it, --count) {
+    Lane& lane = it->second;
+    const Job& job = *cluster.find_job(lane.jobs.begin()->second);
+    const std::int64_t score = order.score(cluster, job, cluster.applied_at());
+    if (score == lane.score) continue;
+    unhead(lane);
+    lane.score = score;
+    head(lane);
+  }
+  return it == lanes_.end() ? 0 : std::prev(it)->first;
 }
 
 void Line::touch(const Cluster& cluster, JobId id) {

@@ -14,14 +14,15 @@
 #include "base/types/ids.h"
 #include "base/types/time.h"
 #include "controller/core/cluster.h"
+#include "controller/core/decide/order.h"
 
 namespace muster {
 
 // Total: no two jobs are equal. Lower comes first.
 struct Turn {
   std::int64_t queue_priority = 0;  // Negated, as the next one: the highest first.
-  std::int64_t priority = 0;
-  std::int64_t position = 0;  // The job's number, or the place that `top` gave it.
+  std::int64_t priority = 0;        // The lane's score.
+  std::int64_t position = 0;        // The job's number, or the place that `top` gave it.
   JobId job;
   auto operator<=>(const Turn&) const = default;
 };
@@ -52,10 +53,11 @@ struct Lane {
   std::shared_ptr<const JobTerms> terms;  // Of its first job: what all have in common.
   Uid uid;
   std::int64_t queue_priority = 0;
+  std::int64_t score = 0;    // Of its first job, when it was scored last.
   std::set<LaneEntry> jobs;  // With a pending element.
 
   Turn turn_of(const LaneEntry& entry) const {
-    return Turn{-queue_priority, -std::int64_t{terms->priority}, entry.first, entry.second};
+    return Turn{-queue_priority, -score, entry.first, entry.second};
   }
 };
 
@@ -64,13 +66,16 @@ Duration time_class(Duration limit);
 
 class Line {
  public:
-  void rebuild(const Cluster& cluster);
+  void rebuild(const Cluster& cluster, const Order& order);
   // The job's elements moved: it stands in line exactly while one of them is pending.
-  void refresh(const Cluster& cluster, JobId job);
+  void refresh(const Cluster& cluster, const Order& order, JobId job);
   // Before a job changes its terms or position, or is forgotten.
   void remove(const Cluster& cluster, JobId job);
   // A pending job that was passed over may be startable now.
   void touch(const Cluster& cluster, JobId job);
+
+  // Scores so many lanes anew, those after `from` first. Answers where to go on; 0: all are done.
+  LaneId rescore(const Cluster& cluster, const Order& order, LaneId from, std::size_t count);
 
   const std::map<LaneId, Lane>& lanes() const { return lanes_; }
   const std::map<ShapeId, Shape>& shapes() const { return shapes_; }
@@ -105,7 +110,7 @@ class Line {
   static LaneKey key_of(ShapeId shape, const JobFacts& facts);
   DemandId demand_for(const JobTerms& terms);
   Shape& shape_for(const JobTerms& terms);
-  Lane& lane_for(const Cluster& cluster, const JobFacts& facts);
+  Lane& lane_for(const Cluster& cluster, const Order& order, const Job& job);
   void drop_shape(ShapeId id);
   void insert(Lane& lane, const LaneEntry& entry);
   void erase(Lane& lane, const LaneEntry& entry);
@@ -127,6 +132,5 @@ class Line {
 
 std::int64_t position_of(const Job& job);
 LaneEntry entry_of(const Job& job);
-Turn turn_of(const Cluster& cluster, const Job& job);
 
 }  // namespace muster

@@ -19,6 +19,7 @@ class Pass {
       : desk_(desk), budget_(budget), cursor_(cursor), line_(desk.board.line) {}
 
   bool run() {
+    rescore();
     begin();
     while (!cursor_.heap.empty()) {
       if (is_spent()) return true;
@@ -35,6 +36,17 @@ class Pass {
     return refused_ >= budget_.shapes_max || placed_ >= budget_.placements_max ||
            looks_ >= kLooksPerPassMax || nodes_ >= kNodesPerPassMax ||
            members_ >= kMembersPerPassMax || has_planned_;
+  }
+
+  void rescore() {
+    if (cursor_.score_next == 0) {
+      if (desk_.now - cursor_.scored_at < kScoreEvery && cursor_.round != 0) return;
+      cursor_.scored_at = desk_.now;
+      desk_.board.order.count_gpus(desk_.cluster);
+      desk_.board.order.shares.refresh(desk_.cluster, desk_.now);
+    }
+    cursor_.score_next =
+        line_.rescore(desk_.cluster, desk_.board.order, cursor_.score_next, kLanesPerPassMax);
   }
 
   void begin() {

@@ -19,6 +19,8 @@ constexpr std::uint32_t kNodesPerPassMax = 20000;  // Looked at while placing.
 constexpr std::uint32_t kMembersPerPassMax = 512;  // Placed.
 // Ends come late and turns change with time alone: a whole round is due at least so often.
 constexpr Duration kRoundEvery = seconds(30);
+constexpr Duration kScoreEvery = seconds(30);  // Scores are counted anew, some lanes in each pass.
+constexpr std::size_t kLanesPerPassMax = 1000;
 
 // Where a round that is not over goes on. A whole round looks at every shape; one that follows it
 // while nothing came free needs to look at what is new in line only. A shape that did not fit is
@@ -31,6 +33,8 @@ struct PassCursor {
   std::uint64_t round_generation = 0;  // Of the ledger when the last whole round began.
   Instant round_at;
   std::optional<Turn> planned_last;  // Of the starts planned in this round.
+  Instant scored_at;
+  LaneId score_next = 0;  // 0: all are scored.
   bool is_due(Instant now) const { return now - round_at >= kRoundEvery; }
 };
 
