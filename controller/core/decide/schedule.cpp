@@ -76,6 +76,7 @@ class Pass {
     cursor_.round_generation = generation();
     cursor_.heap.clear();
     cursor_.planned_last.reset();
+    cursor_.unplannable.clear();
     desk_.board.backfill.clear();
     for (const auto& [id, shape] : line_.shapes()) cursor_.heap.push_back(*shape.heads.begin());
     std::make_heap(cursor_.heap.begin(), cursor_.heap.end(), comes_later);
@@ -176,6 +177,7 @@ class Pass {
   }
 
   bool may_plan(const Lane& lane) const {
+    if (cursor_.unplannable.count(lane.shape) != 0) return false;
     const QueueConfig* queue = desk_.cluster.find_queue(lane.terms->queue);
     return queue != nullptr && desk_.board.backfill.planned_in(queue->name) < queue->planned_starts;
   }
@@ -186,7 +188,10 @@ class Pass {
     const PlannedStart* start = desk_.board.backfill.plan(
         desk_.board.present(desk_.cluster, desk_.now),
         {{job.facts().id, element}, job.facts().terms, job.facts().time_limit()});
-    if (start != nullptr) cursor_.planned_last = lane.turn_of(entry_of(job));
+    if (start == nullptr)
+      cursor_.unplannable.insert(lane.shape);
+    else
+      cursor_.planned_last = lane.turn_of(entry_of(job));
   }
 
   PassDesk& desk_;

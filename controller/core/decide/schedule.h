@@ -33,6 +33,7 @@ struct PassCursor {
   std::uint64_t round_generation = 0;  // Of the ledger when the last whole round began.
   Instant round_at;
   std::optional<Turn> planned_last;  // Of the starts planned in this round.
+  std::set<ShapeId> unplannable;     // No time is known at which they fit: not asked again in it.
   Instant scored_at;
   LaneId score_next = 0;  // 0: all are scored.
   bool is_due(Instant now) const { return now - round_at >= kRoundEvery; }

@@ -114,5 +114,20 @@ TEST(Backfill, KeepsWhatItPlanned) {
   EXPECT_GT(compared, 1000U);
 }
 
+// Where no end makes room, a round asks once for all jobs that want the same.
+TEST(Backfill, AsksOnceWhatCannotBePlanned) {
+  World world;
+  world.begin();
+  world.add_node("n1", World::inventory("1", 8));
+  for (int i = 0; i < 200; ++i) world.submitted(World::job(1, 8));
+  world.step(ChangeNodes{World::admin(), NodeVerb::kDrain, {"n1"}, "test"});
+  int steps = 0;
+  do {
+    world.step(SchedulePass{});
+    ++steps;
+  } while (world.pass_wanted);
+  EXPECT_LE(steps, 3);
+}
+
 }  // namespace
 }  // namespace muster
