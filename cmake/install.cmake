@@ -14,6 +14,9 @@ foreach(plugin ${plugins})
   install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/muster/plugins)
 endforeach()
 
+install(PROGRAMS contrib/import-slurm DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY contrib/import_slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/muster FILES_MATCHING PATTERN "*.py")
+
 set(SBINDIR ${CMAKE_INSTALL_FULL_SBINDIR})
 file(GLOB units CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/contrib/systemd/*.service)
 foreach(unit ${units})
