@@ -253,7 +253,12 @@ def test_commands():
         yield "commands is silent on a plain program", one.found("commands") == [], one.found(
             "commands"
         )
-        compiled(one.root, "bin/gpua", "int main() {}\n", "-Wl,--no-as-needed", "-lzmq")
+        needs_zmq = ("-Wl,--no-as-needed", "-lzmq")
+        compiled(one.root, "bin/gpub", "int main() {}\n", *needs_zmq)
+        yield "commands passes over programs of other folders", one.found(
+            "commands"
+        ) == [], one.found("commands")
+        compiled(one.root, "bin/gpua", "int main() {}\n", *needs_zmq)
         yield "commands finds ZeroMQ", any(
             "libzmq" in text for text in one.found("commands")
         ), one.found("commands")
