@@ -25,6 +25,7 @@ ALLOWED = {
         "controller/record",
         "controller/sql",
     ],
+    "controller/sim": ["base/types", "controller/core"],
     "worker/core": ["base/types"],
     "worker/host": [
         "base/types",
@@ -62,7 +63,7 @@ HEAVY = {
     "libpqxx": (r"pqxx/", ["controller/sql"], 4),
     "nlohmann-json": (
         r"nlohmann/",
-        ["base/message", "controller/record", "submit/client", "submit/cli"],
+        ["base/message", "controller", "controller/record", "submit/client", "submit/cli"],
         8,
     ),
     "ZeroMQ": (r"zmq\.hpp|zmq\.h|zmq_addon", ["base/link"], 7),
