@@ -84,6 +84,7 @@ struct Group {
   std::vector<std::string> features;    // All of them.
   std::vector<std::string> nodes_only;  // Node names; empty: any.
   std::vector<std::string> nodes_excluded;
+  bool gpu_types_alike = false;  // None of gpu_types is better than another.
   auto operator<=>(const Group&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -99,6 +100,7 @@ struct Group {
     visit(10, "features", self.features);
     visit(11, "nodes_only", self.nodes_only);
     visit(12, "nodes_excluded", self.nodes_excluded);
+    visit(13, "gpu_types_alike", self.gpu_types_alike);
   }
 };
 

@@ -27,7 +27,10 @@ struct After {
   void operator()(const NodeReported& event) const { refresh(event.node); }
   void operator()(const NodeStateChanged& event) const { refresh(event.node); }
   void operator()(const NodeRemoved& event) const { refresh(event.node); }
-  void operator()(const JobSubmitted& event) const { line(event.job); }
+  void operator()(const JobSubmitted& event) const {
+    board.ledger.note_arrival(event.job, cluster.find_job(event.job)->facts().terms);
+    line(event.job);
+  }
   void operator()(const ElementsHeld& event) const { line(event.job); }
   void operator()(const ElementsReleased& event) const { line(event.job); }
   void operator()(const ElementsEnded& event) const { line(event.job); }

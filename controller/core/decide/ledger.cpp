@@ -13,11 +13,31 @@ void Ledger::rebuild(const Cluster& cluster) {
   nodes_.clear();
   classes_.clear();
   class_ids_.clear();
+  std::set<std::string> queues_listed;
+  for (const QueueConfig& queue : cluster.config().queues) {
+    if (!queue.nodes.empty()) queues_listed.insert(queue.name);
+  }
+  fragments_.clear(std::move(queues_listed));
+  arrivals_.clear();
   for (const auto& [id, node] : cluster.nodes()) {
     node_at(id).connected = connected.count(id) != 0;
     refresh_node(cluster, id);
   }
+  count_arrivals(cluster);
   ++generation_;
+}
+
+// The newest ones that are in memory.
+void Ledger::count_arrivals(const Cluster& cluster) {
+  const auto& jobs = cluster.jobs();
+  auto from = jobs.end();
+  for (std::size_t i = 0; i < kMixJobs + kMixEvery && from != jobs.begin(); ++i) --from;
+  for (; from != jobs.end(); ++from) note_arrival(from->first, from->second.facts().terms);
+  arrivals_.advance_to(JobId{cluster.job_next().value - 1});
+}
+
+void Ledger::note_arrival(JobId id, const std::shared_ptr<const JobTerms>& terms) {
+  arrivals_.note(id, terms);
 }
 
 NodeFree& Ledger::node_at(NodeId id) {
@@ -53,11 +73,13 @@ ClassId Ledger::class_of(const Cluster& cluster, const Node& node) {
 }
 
 void Ledger::index(const NodeFree& node) {
+  fragments_.touch(node.id);
   if (!node.usable()) return;
   classes_[node.node_class].by_gpus[node.gpus_whole].emplace(node.cpus_free(), node.id);
 }
 
 void Ledger::unindex(const NodeFree& node) {
+  fragments_.touch(node.id);
   if (!node.usable()) return;
   classes_[node.node_class].by_gpus[node.gpus_whole].erase({node.cpus_free(), node.id});
 }

@@ -12,6 +12,8 @@
 #include "base/types/ids.h"
 #include "base/types/resources.h"
 #include "controller/core/cluster.h"
+#include "controller/core/decide/fragment.h"
+#include "controller/core/decide/mix.h"
 
 namespace muster {
 
@@ -25,8 +27,6 @@ struct GpuFree {
   std::uint32_t milli_free = kMilliPerGpu;
   bool is_whole() const { return ready && milli_free == kMilliPerGpu; }
 };
-
-using ClassId = std::uint32_t;
 
 struct NodeFree {
   NodeId id;
@@ -78,6 +78,8 @@ class Ledger {
   void set_connected(NodeId node, bool connected);
   void take(const Place& place);
   void give(const Place& place);
+  // A job was submitted: later places keep room for its like.
+  void note_arrival(JobId id, const std::shared_ptr<const JobTerms>& terms);
 
   const std::vector<NodeFree>& nodes() const { return nodes_; }  // By id; check exists.
   const NodeFree* find_node(NodeId id) const;
@@ -85,12 +87,17 @@ class Ledger {
   // Rises whenever something may have become free: what did not fit before is worth another look.
   std::uint64_t generation() const { return generation_; }
   void wake() { ++generation_; }
+  // The order in which nodes are best used. What it answers depends on the books and the arrivals
+  // alone.
+  Fragments& fragments() const { return fragments_; }
+  Books books() const { return {nodes_, classes_, arrivals_}; }
 
  private:
   friend class Trial;  // Puts the generation back as well: nothing has changed for the line.
   NodeFree& node_at(NodeId id);
   void index(const NodeFree& node);
   void unindex(const NodeFree& node);
+  void count_arrivals(const Cluster& cluster);
   void leave_class(const NodeFree& node);
   void count_use(NodeFree& node, const Member& member, bool take);
   ClassId class_of(const Cluster& cluster, const Node& node);
@@ -98,6 +105,8 @@ class Ledger {
   std::vector<NodeFree> nodes_;
   std::vector<NodeClass> classes_;
   std::map<NodeTraits, ClassId> class_ids_;
+  Arrivals arrivals_;
+  mutable Fragments fragments_;  // What has been worked out is kept.
   std::uint64_t generation_ = 1;
 };
 

@@ -1,4 +1,4 @@
-// Choosing nodes and devices: best fit over the ledger's indexes.
+// Choosing nodes and devices: what costs the jobs to come least.
 #include "controller/core/decide/place.h"
 
 #include <algorithm>
@@ -31,19 +31,43 @@ std::uint64_t memory_share(const Group& group, std::uint32_t cpus, std::uint64_t
   return cpus == 0 ? 0 : memory_mib * group.cpus_per_node / cpus;
 }
 
-std::size_t type_rank(const Group& group, const std::string& type) {
-  const auto found = std::find(group.gpu_types.begin(), group.gpu_types.end(), type);
-  return static_cast<std::size_t>(found - group.gpu_types.begin());
-}
-
 bool free_enough(const Group& group, const GpuFree& gpu) {
   return gpu.ready && gpu.milli_free >= group.gpu_milli &&
          gpu_accepted(group, gpu.type, gpu.memory_mib);
 }
 
+// One GPU that could serve, its rank by type and the rank of its clique.
+struct DeviceChoice {
+  std::size_t type_rank = 0;
+  std::pair<int, std::uint32_t> clique_rank;
+  std::int64_t cost = 0;
+  const GpuFree* gpu = nullptr;
+  auto order() const {
+    return std::make_tuple(type_rank, clique_rank, gpu->clique, cost, gpu->milli_free, gpu->index);
+  }
+};
+
+bool is_better(const DeviceChoice& a, const DeviceChoice& b) { return a.order() < b.order(); }
+
+// What a share of a GPU takes off the worth of its node, where the choice is between them.
+void weigh_shares(const Ledger& ledger, const Group& group, const NodeFree& node,
+                  std::vector<DeviceChoice>& choices) {
+  if (group.gpus_per_node != 1 || group.gpu_milli == kMilliPerGpu) return;
+  std::map<std::tuple<std::uint32_t, std::string, std::uint64_t>, std::int64_t> known;
+  for (DeviceChoice& choice : choices) {
+    const GpuFree& gpu = *choice.gpu;
+    const auto [it, is_new] = known.try_emplace({gpu.milli_free, gpu.type, gpu.memory_mib}, 0);
+    if (is_new) {
+      const auto index = static_cast<std::size_t>(&gpu - node.gpus.data());
+      it->second = ledger.fragments().cost_on_gpu(ledger.books(), group, node, index);
+    }
+    choice.cost = it->second;
+  }
+}
+
 // Devices by preference: the type wanted most, then the clique that holds all of them and is left
-// fullest, then GPUs already shared, then the lowest index.
-std::vector<Grant> choose_devices(const Group& group, const NodeFree& node) {
+// fullest, then what leaves the node worth most, then GPUs already shared, then the lowest index.
+std::vector<Grant> choose_devices(const Ledger& ledger, const Group& group, const NodeFree& node) {
   std::map<std::uint32_t, std::uint32_t> in_clique;
   for (const GpuFree& gpu : node.gpus) {
     if (free_enough(group, gpu)) ++in_clique[gpu.clique];
@@ -53,26 +77,21 @@ std::vector<Grant> choose_devices(const Group& group, const NodeFree& node) {
     const bool holds_all = free >= group.gpus_per_node;
     return std::make_pair(holds_all ? 0 : 1, holds_all ? free : ~free);
   };
-  using Choice = std::tuple<std::size_t, std::pair<int, std::uint32_t>, std::uint32_t,
-                            std::uint32_t, std::uint32_t, const GpuFree*>;
-  std::vector<Choice> choices;
+  std::vector<DeviceChoice> choices;
   for (const GpuFree& gpu : node.gpus) {
-    if (!free_enough(group, gpu)) continue;
-    choices.emplace_back(type_rank(group, gpu.type), clique_rank(gpu.clique), gpu.clique,
-                         gpu.milli_free, gpu.index, &gpu);
+    if (free_enough(group, gpu))
+      choices.push_back({type_rank(group, gpu.type), clique_rank(gpu.clique), 0, &gpu});
   }
-  std::sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
-    return std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(a), std::get<3>(a),
-                    std::get<4>(a)) <
-           std::tie(std::get<0>(b), std::get<1>(b), std::get<2>(b), std::get<3>(b), std::get<4>(b));
-  });
   MUSTER_ASSERT(choices.size() >= group.gpus_per_node);
+  weigh_shares(ledger, group, node, choices);
+  std::sort(choices.begin(), choices.end(), is_better);
   choices.resize(group.gpus_per_node);
-  std::sort(choices.begin(), choices.end(),
-            [](const Choice& a, const Choice& b) { return std::get<4>(a) < std::get<4>(b); });
+  std::sort(choices.begin(), choices.end(), [](const DeviceChoice& a, const DeviceChoice& b) {
+    return a.gpu->index < b.gpu->index;
+  });
   std::vector<Grant> grants;
-  for (const Choice& choice : choices) {
-    const GpuFree& gpu = *std::get<5>(choice);
+  for (const DeviceChoice& choice : choices) {
+    const GpuFree& gpu = *choice.gpu;
     const std::uint64_t memory = gpu.memory_mib * group.gpu_milli / kMilliPerGpu;
     grants.push_back(Grant{gpu.device, group.gpu_milli, memory, ""});
   }
@@ -93,13 +112,13 @@ class Search {
   std::vector<NodeId> run(const Group& group) {
     group_ = &group;
     found_.clear();
-    indexed_ = false;
+    is_known_fit_ = false;
     if (request_.planned != nullptr)
       by_name(*request_.planned);
     else if (!group.nodes_only.empty())
       by_name(need_.only);
     else
-      by_index();
+      by_worth();
     if (found_.size() < group.nodes_min) found_.clear();
     return found_;
   }
@@ -111,7 +130,8 @@ class Search {
   void look_at(const NodeFree& node) {
     ++looked_at_;
     if (taken_.count(node.id) != 0 || !is_named(need_, node.id)) return;
-    if (indexed_) {
+    if (!is_known_fit_ && walked_.count(node.id) != 0) return;
+    if (is_known_fit_) {
       if (request_.avoided.count(node.id) != 0) return;
       if (node.memory_mib_free() < memory_needed(*group_, node)) return;
     } else if (failed_now(*group_, node, request_.avoided) != Constraint::kFits) {
@@ -143,43 +163,59 @@ class Search {
     }
   }
 
-  void by_index() {
-    std::vector<const NodeClass*> classes;
-    std::size_t buckets = 0;
-    for (const NodeClass& node_class : ledger_.classes()) {
-      if (!in_queue(need_, node_class)) continue;
-      if (idle_failed(*group_, node_class) != Constraint::kFits) continue;
-      classes.push_back(&node_class);
-      buckets = std::max(buckets, node_class.by_gpus.size());
-    }
-    // Nodes without GPUs serve first what needs none.
-    std::stable_sort(classes.begin(), classes.end(), [](const NodeClass* a, const NodeClass* b) {
-      return a->by_gpus.size() < b->by_gpus.size();
-    });
+  // What could hold a member, least cost to the jobs to come first.
+  void by_worth() {
+    const std::vector<ClassId> classes = able_classes();
     const bool whole = group_->gpu_milli == kMilliPerGpu;
     const std::size_t first = whole ? group_->gpus_per_node : 0;
     if (nodes_from(classes, first) < group_->nodes_min) return;
+    Fragments::Walk walk =
+        ledger_.fragments().walk(ledger_.books(), ask_of(need_.queue, *group_), classes);
+    looked_at_ += walk.weighed();
+    is_known_fit_ = true;
+    while (!enough()) {
+      const std::optional<NodeId> node = walk.next();
+      if (!node) break;
+      if (walk.is_partial()) walked_.insert(*node);
+      look_at(*ledger_.find_node(*node));
+    }
+    is_known_fit_ = false;
+    if (walk.is_partial() && !enough()) by_index(classes, first);
+    walked_.clear();
+  }
+
+  std::vector<ClassId> able_classes() const {
+    std::vector<ClassId> able;
+    const std::vector<NodeClass>& classes = ledger_.classes();
+    for (ClassId id = 0; id < classes.size(); ++id) {
+      if (in_queue(need_, classes[id]) && idle_failed(*group_, classes[id]) == Constraint::kFits)
+        able.push_back(id);
+    }
+    return able;
+  }
+
+  // Nodes that were too many to be weighed, the fullest first.
+  void by_index(const std::vector<ClassId>& classes, std::size_t first) {
+    std::size_t buckets = 0;
+    for (const ClassId id : classes)
+      buckets = std::max(buckets, ledger_.classes()[id].by_gpus.size());
     for (std::size_t gpus = first; gpus < buckets; ++gpus) {
-      for (const NodeClass* node_class : classes) {
-        indexed_ = whole && accepts_all(*node_class);
-        if (gpus < node_class->by_gpus.size()) scan(node_class->by_gpus[gpus]);
+      for (const ClassId id : classes) {
+        const NodeClass& node_class = ledger_.classes()[id];
+        if (gpus < node_class.by_gpus.size()) scan(node_class.by_gpus[gpus]);
         if (enough()) return;
       }
     }
-    indexed_ = false;
   }
 
-  static std::size_t nodes_from(const std::vector<const NodeClass*>& classes, std::size_t gpus) {
+  std::size_t nodes_from(const std::vector<ClassId>& classes, std::size_t gpus) const {
     std::size_t nodes = 0;
-    for (const NodeClass* node_class : classes) {
-      for (std::size_t i = gpus; i < node_class->by_gpus.size(); ++i)
-        nodes += node_class->by_gpus[i].size();
+    for (const ClassId id : classes) {
+      const NodeClass& node_class = ledger_.classes()[id];
+      for (std::size_t i = gpus; i < node_class.by_gpus.size(); ++i)
+        nodes += node_class.by_gpus[i].size();
     }
     return nodes;
-  }
-
-  bool accepts_all(const NodeClass& node_class) const {
-    return gpus_total_for(*group_, node_class.traits) == node_class.traits.gpus.size();
   }
 
   void scan(const std::set<std::pair<std::uint32_t, NodeId>>& bucket) {
@@ -194,15 +230,17 @@ class Search {
   const std::set<NodeId>& taken_;
   const Group* group_ = nullptr;
   bool held_ = false;
-  bool indexed_ = false;  // GPUs and CPUs are known to do from where the node stands in the index.
+  bool is_known_fit_ = false;  // GPUs and CPUs are known to do from where the node stands.
   std::uint32_t looked_at_ = 0;
+  std::set<NodeId> walked_;  // By worth; not to be looked at again by index.
   std::vector<NodeId> found_;
 };
 
 // Types to try alone before mixing them: a gang over equal GPUs runs at the speed of all of them.
 std::vector<std::string> types_to_try(const Ledger& ledger, const Group& group) {
   if (group.gpus_per_node == 0) return {};
-  if (group.gpu_types.size() > 1) return group.gpu_types;
+  if (group.gpu_types.size() > 1 && !group.gpu_types_alike) return group.gpu_types;
+  if (group.gpu_types_alike && group.nodes_max > 1) return group.gpu_types;
   if (!group.gpu_types.empty() || group.nodes_max == 1) return {};
   std::set<std::string> types;
   for (const NodeClass& node_class : ledger.classes()) {
@@ -222,7 +260,7 @@ void add_members(std::vector<Member>& members, const Ledger& ledger, const Group
     member.tasks = group.tasks_per_node;
     member.cpus = group.cpus_per_node;
     member.memory_mib = memory_needed(group, node);
-    member.grants = choose_devices(group, node);
+    member.grants = choose_devices(ledger, group, node);
     members.push_back(std::move(member));
   }
 }
@@ -283,6 +321,18 @@ GroupNeed need_of(const Cluster& cluster, const QueueConfig& queue, const Group&
 
 std::uint64_t memory_needed(const Group& group, const NodeFree& node) {
   return memory_share(group, node.cpus_total, node.memory_mib_total, node.gpus.size());
+}
+
+std::uint64_t memory_needed(const Group& group, const NodeClass& node_class,
+                            std::uint64_t memory_mib_total) {
+  const NodeTraits& traits = node_class.traits;
+  return memory_share(group, traits.cpus, memory_mib_total, traits.gpus.size());
+}
+
+std::size_t type_rank(const Group& group, const std::string& type) {
+  const auto found = std::find(group.gpu_types.begin(), group.gpu_types.end(), type);
+  const auto rank = static_cast<std::size_t>(found - group.gpu_types.begin());
+  return group.gpu_types_alike && rank < group.gpu_types.size() ? 0 : rank;
 }
 
 bool gpu_accepted(const Group& group, const std::string& type, std::uint64_t memory_mib) {

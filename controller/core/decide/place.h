@@ -28,6 +28,10 @@ GroupNeed need_of(const Cluster& cluster, const QueueConfig& queue, const Group&
 
 // What one node must give, memory by its share when the request left it open.
 std::uint64_t memory_needed(const Group& group, const NodeFree& node);
+std::uint64_t memory_needed(const Group& group, const NodeClass& node_class,
+                            std::uint64_t memory_mib_total);
+// 0 is best; as many as there are acceptable types when it is none of them.
+std::size_t type_rank(const Group& group, const std::string& type);
 bool gpu_accepted(const Group& group, const std::string& type, std::uint64_t memory_mib);
 // GPUs of the node that the group would accept and that are free enough now.
 std::uint32_t gpus_free_for(const Group& group, const NodeFree& node);
