@@ -194,9 +194,26 @@ struct Readiness {
   std::optional<Instant> ready;
 };
 
+// Whether so many GPUs can be whole by then at all: what ends says it, without a look at each GPU.
+bool can_be_whole(const NodeFree& node, const std::vector<Stay>& stays, std::uint32_t gpus,
+                  Instant latest) {
+  std::uint32_t whole = node.gpus_whole;
+  for (std::size_t next = 0; whole < gpus; ++next) {
+    if (next == stays.size()) return false;
+    const Stay& stay = stays[next];
+    if (!stay.parts.empty()) return true;
+    if (stay.end > latest) return false;
+    whole += static_cast<std::uint32_t>(std::popcount(stay.whole));
+  }
+  return true;
+}
+
 // The common case, where only whole GPUs are used and nothing is booked. Null: it is not that case.
 std::optional<Readiness> ready_alone(const Present& present, const Group& group,
                                      const NodeFree& node, Instant from, Instant latest) {
+  const std::vector<Stay>& stays = present.horizon.stays(node.id);
+  const bool is_late = !stays.empty() && stays.front().end <= present.now;
+  if (!is_late && !can_be_whole(node, stays, group.gpus_per_node, latest)) return Readiness{};
   std::uint64_t accepted = 0;
   std::uint64_t free = 0;
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
@@ -209,7 +226,6 @@ std::optional<Readiness> ready_alone(const Present& present, const Group& group,
   std::uint64_t memory_mib = node.memory_mib_free();
   const std::uint64_t memory_mib_needed = memory_needed(group, node);
   Instant at = from;
-  const std::vector<Stay>& stays = present.horizon.stays(node.id);
   for (std::size_t next = 0;; ++next) {
     const bool fits =
         cpus >= group.cpus_per_node && memory_mib >= memory_mib_needed &&

@@ -20,7 +20,7 @@ constexpr std::uint32_t kMembersPerPassMax = 512;  // Placed.
 // Ends come late and turns change with time alone: a whole round is due at least so often.
 constexpr Duration kRoundEvery = seconds(30);
 constexpr Duration kScoreEvery = seconds(30);  // Scores are counted anew, some lanes in each pass.
-constexpr std::size_t kLanesPerPassMax = 1000;
+constexpr std::size_t kLanesPerPassMax = 500;
 
 // Where a round that is not over goes on. A whole round looks at every shape; one that follows it
 // while nothing came free needs to look at what is new in line only. A shape that did not fit is
