@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include "base/daemon/daemon.h"
 #include "controller/sim/openb.h"
 #include "controller/sim/openb_trace.h"
+#include "controller/sim/openb_variant.h"
 
 namespace {
 
@@ -32,91 +34,195 @@ int end_with(const muster::Error& error) {
 
 struct OpenbOptions {
   std::string nodes;
-  std::string pods;
+  std::vector<std::string> pods;
+  std::vector<std::string> variants;
   std::string seeds = "42-51";
-  std::vector<std::string> policies{"muster"};
+  std::string policy = "muster";
+  std::vector<std::string> compare;
   bool json = false;
 };
 
 double thousandths(double value) { return std::round(value * 1000) / 1000; }
 
+// One list under one policy.
 struct OpenbRun {
+  std::string workload;
   muster::OpenbResult result;
   double seconds = 0;
 };
 
-nlohmann::ordered_json json_of(const std::string& workload, const OpenbRun& run) {
-  return {{"workload", workload},
-          {"policy", muster::name_of(run.result.policy)},
-          {"allocated_percent_mean", thousandths(run.result.mean())},
-          {"min", thousandths(run.result.min())},
-          {"max", thousandths(run.result.max())},
-          {"seeds", run.result.allocated.size()},
-          {"seconds", thousandths(run.seconds)}};
-}
-
-void print_openb(const std::string& workload, const OpenbRun& run, bool json) {
-  if (json) {
-    std::printf("%s\n", json_of(workload, run).dump().c_str());
-    return;
+// Times a run. A person at a terminal who has waited for a while is told how far it is.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::string what) : what_(std::move(what)) {}
+  ~Stopwatch() {
+    if (has_told_) std::fprintf(stderr, "\r\x1b[K");
   }
-  std::printf("%-14s %-8s allocated %.2f %% (%.2f to %.2f, %zu seeds)\n", workload.c_str(),
-              std::string(muster::name_of(run.result.policy)).c_str(), run.result.mean(),
-              run.result.min(), run.result.max(), run.result.allocated.size());
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+  }
+  void tell(std::uint64_t seed, const muster::SeedRange& seeds) {
+    constexpr double kQuietSeconds = 2;
+    if (!is_watched_ || seconds() < kQuietSeconds) return;
+    has_told_ = true;
+    const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+    std::fprintf(stderr, "\r%s: seed %llu of %llu to %llu", what_.c_str(), number(seed),
+                 number(seeds.first), number(seeds.last));
+  }
+
+ private:
+  std::string what_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  bool is_watched_ = isatty(STDERR_FILENO) != 0;
+  bool has_told_ = false;
+};
+
+OpenbRun run_policy(const muster::OpenbTrace& trace, const std::string& name,
+                    const muster::SeedRange& seeds) {
+  muster::OpenbPolicy policy{};
+  muster::enum_from_name(name, policy);  // The command line took only names that there are.
+  Stopwatch watch(trace.workload + " " + name);
+  OpenbRun run{trace.workload, {}, 0};
+  run.result =
+      muster::run_openb(trace, policy, seeds,
+                        [&](muster::OpenbPolicy, std::uint64_t seed) { watch.tell(seed, seeds); });
+  run.seconds = watch.seconds();
+  return run;
 }
 
-void print_difference(const std::string& workload, const OpenbRun& a, const OpenbRun& b,
-                      bool json) {
-  const muster::PairedDifference difference = muster::paired_difference(a.result, b.result);
-  const std::string name = std::string(muster::name_of(a.result.policy)) + "-" +
-                           std::string(muster::name_of(b.result.policy));
-  if (json) {
-    nlohmann::ordered_json line{{"workload", workload},
-                                {"difference", name},
-                                {"mean", thousandths(difference.mean)},
-                                {"half_width_95", nullptr}};
-    if (difference.half) line["half_width_95"] = thousandths(*difference.half);
+// The policy is above or below another where zero is outside the interval.
+struct OpenbComparison {
+  std::string workload;
+  std::string policy;
+  std::string against;
+  muster::PairedDifference difference;
+  const char* verdict() const {
+    const bool is_shown = difference.half && std::abs(difference.mean) > *difference.half;
+    return !is_shown ? "not shown" : difference.mean > 0 ? "above" : "below";
+  }
+};
+
+OpenbComparison compare(const OpenbRun& own, const OpenbRun& other) {
+  return {own.workload, std::string(muster::name_of(own.result.policy)),
+          std::string(muster::name_of(other.result.policy)),
+          muster::paired_difference(own.result, other.result)};
+}
+
+// JSON goes out line by line; people get one table of what was measured and one of differences.
+class OpenbReport {
+ public:
+  explicit OpenbReport(bool json) : json_(json) {
+    if (!json_)
+      std::printf("%-20s %-8s %9s %7s %7s %6s\n", "WORKLOAD", "POLICY", "ALLOTTED", "LEAST", "MOST",
+                  "SEEDS");
+  }
+  void add(const OpenbRun& run) const {
+    const muster::OpenbResult& result = run.result;
+    const std::string policy(muster::name_of(result.policy));
+    if (json_) {
+      print({{"workload", run.workload},
+             {"policy", policy},
+             {"allocated_percent_mean", thousandths(result.mean())},
+             {"min", thousandths(result.min())},
+             {"max", thousandths(result.max())},
+             {"seeds", result.allocated.size()},
+             {"seconds", thousandths(run.seconds)}});
+      return;
+    }
+    std::printf("%-20s %-8s %7.2f %% %7.2f %7.2f %6zu\n", run.workload.c_str(), policy.c_str(),
+                result.mean(), result.min(), result.max(), result.allocated.size());
+    std::fflush(stdout);
+  }
+  void add(const OpenbComparison& comparison) {
+    if (!json_) return comparisons_.push_back(comparison);
+    const auto& [mean, half] = comparison.difference;
+    nlohmann::ordered_json line{{"workload", comparison.workload},
+                                {"policy", comparison.policy},
+                                {"against", comparison.against},
+                                {"difference_mean", thousandths(mean)},
+                                {"low_95", nullptr},
+                                {"high_95", nullptr},
+                                {"verdict", comparison.verdict()}};
+    if (half) {
+      line["low_95"] = thousandths(mean - *half);
+      line["high_95"] = thousandths(mean + *half);
+    }
+    print(line);
+  }
+  void end() const {
+    if (comparisons_.empty()) return;
+    std::printf("\n%-20s %-8s %-8s %10s %18s  %s\n", "WORKLOAD", "POLICY", "AGAINST", "DIFFERENCE",
+                "95 % INTERVAL", "VERDICT");
+    for (const OpenbComparison& one : comparisons_) {
+      const auto& [mean, half] = one.difference;
+      std::string interval = "-";
+      if (half) interval = signed_text(mean - *half) + " to " + signed_text(mean + *half);
+      std::printf("%-20s %-8s %-8s %10s %18s  %s\n", one.workload.c_str(), one.policy.c_str(),
+                  one.against.c_str(), signed_text(mean).c_str(), interval.c_str(), one.verdict());
+    }
+  }
+
+ private:
+  static void print(const nlohmann::ordered_json& line) {
     std::printf("%s\n", line.dump().c_str());
-    return;
+    std::fflush(stdout);
   }
-  std::printf("%-14s %s: %+.3f points", workload.c_str(), name.c_str(), difference.mean);
-  if (difference.half) {
-    const bool is_clear = std::abs(difference.mean) > *difference.half;
-    std::printf(" +- %.3f (95 %%, paired by seed)%s", *difference.half,
-                is_clear ? "" : ": no difference shown");
+  static std::string signed_text(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%+.3f", value);
+    return text.data();
   }
-  std::printf("\n");
+  bool json_;
+  std::vector<OpenbComparison> comparisons_;
+};
+
+// Every list as it is, or its variants.
+muster::Result<std::vector<muster::OpenbTrace>> read_lists(
+    const OpenbOptions& options, const std::vector<muster::OpenbVariant>& variants) {
+  std::vector<muster::OpenbTrace> traces;
+  for (const std::string& path : options.pods) {
+    const auto trace = muster::read_openb(options.nodes, path);
+    if (!trace) return trace.error();
+    if (variants.empty()) traces.push_back(*trace);
+    for (const muster::OpenbVariant& variant : variants) {
+      const auto varied = muster::vary(*trace, variant);
+      if (!varied) return varied.error();
+      traces.push_back(*varied);
+    }
+  }
+  return traces;
+}
+
+int refuse_usage(const char* option, const std::string& why) {
+  std::fprintf(stderr, "gpusim: %s %s\n", option, why.c_str());
+  return muster::kExitUsage;
 }
 
 int run_openb(const OpenbOptions& options) {
   const auto seeds = muster::parse_seeds(options.seeds);
-  if (!seeds) {
-    std::fprintf(stderr, "gpusim: --seeds %s\n", seeds.error().message.c_str());
-    return muster::kExitUsage;
+  if (!seeds) return refuse_usage("--seeds", seeds.error().message);
+  std::vector<muster::OpenbVariant> variants;
+  for (const std::string& text : options.variants) {
+    const auto variant = muster::parse_variant(text);
+    if (!variant) return refuse_usage("--vary", variant.error().message);
+    variants.push_back(*variant);
   }
-  const auto trace = muster::read_openb(options.nodes, options.pods);
-  if (!trace) return end_with(trace.error());
-  const bool shows_progress = isatty(STDERR_FILENO) != 0;
-  std::vector<OpenbRun> runs;
-  for (const std::string& name : options.policies) {
-    muster::OpenbPolicy policy{};
-    muster::enum_from_name(name, policy);  // The command line took only names that there are.
-    const auto begun = std::chrono::steady_clock::now();
-    muster::OpenbProgress progress;
-    if (shows_progress) {
-      progress = [&name](muster::OpenbPolicy, std::uint64_t seed) {
-        std::fprintf(stderr, "\r%s: seed %llu ", name.c_str(),
-                     static_cast<unsigned long long>(seed));
-      };
+  for (const std::string& other : options.compare) {
+    if (other == options.policy) return refuse_usage("--compare", other + ": with itself");
+  }
+  const auto traces = read_lists(options, variants);
+  if (!traces) return end_with(traces.error());
+  OpenbReport report(options.json);
+  for (const muster::OpenbTrace& trace : *traces) {
+    const OpenbRun own = run_policy(trace, options.policy, *seeds);
+    report.add(own);
+    for (const std::string& name : options.compare) {
+      const OpenbRun other = run_policy(trace, name, *seeds);
+      report.add(other);
+      report.add(compare(own, other));
     }
-    runs.push_back({muster::run_openb(*trace, policy, *seeds, progress), 0});
-    runs.back().seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-    if (shows_progress) std::fprintf(stderr, "\r\x1b[K");
-    print_openb(trace->workload, runs.back(), options.json);
   }
-  for (std::size_t i = 1; i < runs.size(); ++i)
-    print_difference(trace->workload, runs[0], runs[i], options.json);
+  report.end();
   return 0;
 }
 
@@ -124,12 +230,16 @@ Subcommand add_openb(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("openb", "how many GPUs are allotted when all are asked for");
   const auto options = std::make_shared<OpenbOptions>();
+  const CLI::IsMember policies({"muster", "fgd", "bestfit"});
   command->add_option("--nodes", options->nodes, "node list (csv)")->required();
-  command->add_option("--pods", options->pods, "pod list (csv)")->required();
+  command->add_option("--pods", options->pods, "pod list (csv); one or several")->required();
+  command->add_option("--vary", options->variants,
+                      "instead of each list one drawn from it: share=P, multi=P, spec=P, cpu=P");
   command->add_option("--seeds", options->seeds, "one, or a range such as 42-51");
-  command->add_option("--policy", options->policies, "muster, fgd, bestfit; several are compared")
+  command->add_option("--policy", options->policy, "muster, fgd or bestfit")->check(policies);
+  command->add_option("--compare", options->compare, "policies to compare with, seed by seed")
       ->delimiter(',')
-      ->check(CLI::IsMember({"muster", "fgd", "bestfit"}));
+      ->check(policies);
   command->add_flag("--json", options->json, "one JSON object a line");
   return {command, [options] { return run_openb(*options); }};
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "base/types/resources.h"
 #include "controller/sim/packer.h"
@@ -15,7 +17,8 @@ struct Free {
   std::uint32_t cpu_milli = 0;
   std::uint64_t memory_mib = 0;
   std::vector<std::uint32_t> gpus;  // Milli of each, the freest first.
-  const OpenbNode* node = nullptr;
+  std::string model;
+  auto operator<=>(const Free&) const = default;
   std::uint64_t milli() const {
     std::uint64_t sum = 0;
     for (const std::uint32_t gpu : gpus) sum += gpu;
@@ -30,7 +33,7 @@ bool accepts(const OpenbPod& pod, const std::string& model) {
 bool fits(const Free& free, const OpenbPod& pod) {
   if (free.cpu_milli < pod.cpu_milli || free.memory_mib < pod.memory_mib) return false;
   if (pod.gpus == 0) return true;
-  if (free.gpus.size() < pod.gpus || !accepts(pod, free.node->model)) return false;
+  if (free.gpus.size() < pod.gpus || !accepts(pod, free.model)) return false;
   return free.gpus[pod.gpus - 1] >= pod.gpu_milli;
 }
 
@@ -45,14 +48,16 @@ Free after(const Free& free, const OpenbPod& pod, std::size_t gpu) {
   return left;
 }
 
+// Nodes by what of them is free: alike ones are weighed once for each kind of pod. The number of a
+// state that no node is in any more is given to another, with a new version.
 class Greedy : public Packer {
  public:
   explicit Greedy(const OpenbTrace& trace) {
-    for (const OpenbNode& node : trace.nodes) {
-      nodes_.push_back({node.cpu_milli, node.memory_mib, {}, &node});
-      nodes_.back().gpus.assign(node.gpus, kMilliPerGpu);
+    for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
+      const OpenbNode& node = trace.nodes[i];
+      enter(i, {node.cpu_milli, node.memory_mib,
+                std::vector<std::uint32_t>(node.gpus, kMilliPerGpu), node.model});
     }
-    versions_.assign(nodes_.size(), 1);
     for (const OpenbPod& pod : trace.pods) {
       const auto [it, is_new] = ids_.try_emplace(pod, shapes_.size());
       if (is_new) shapes_.push_back({&pod, 0, {}});
@@ -63,16 +68,20 @@ class Greedy : public Packer {
 
   bool place(std::size_t pod) override {
     Shape& shape = shapes_[shape_of_[pod]];
-    shape.known.resize(nodes_.size());
+    shape.known.resize(states_.size());
     std::optional<std::size_t> best;
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      const State& state = states_[i];
+      if (state.nodes.empty()) continue;
       Known& known = shape.known[i];
-      if (known.version != versions_[i]) known = weigh(nodes_[i], *shape.pod, versions_[i]);
-      if (known.fits && (!best || known.score < shape.known[*best].score)) best = i;
+      if (known.version != state.version) known = weigh(state.free, *shape.pod, state.version);
+      if (known.fits && (!best || comes_before(shape, i, *best))) best = i;
     }
     if (!best) return false;
-    nodes_[*best] = after(nodes_[*best], *shape.pod, shape.known[*best].gpu);
-    ++versions_[*best];
+    const std::size_t node = *states_[*best].nodes.begin();
+    const Free left = after(states_[*best].free, *shape.pod, shape.known[*best].gpu);
+    leave(node, *best);
+    enter(node, left);
     return true;
   }
 
@@ -89,12 +98,49 @@ class Greedy : public Packer {
   struct Shape {
     const OpenbPod* pod = nullptr;
     std::uint64_t pods = 0;
-    std::vector<Known> known;  // By node.
+    std::vector<Known> known;  // By state.
   };
   const std::vector<Shape>& shapes() const { return shapes_; }
   std::size_t pods() const { return shape_of_.size(); }
 
  private:
+  struct State {
+    Free free;
+    std::uint32_t version = 0;
+    std::set<std::size_t> nodes;
+  };
+
+  bool comes_before(const Shape& shape, std::size_t a, std::size_t b) const {
+    const Score& first = shape.known[a].score;
+    const Score& second = shape.known[b].score;
+    if (first != second) return first < second;
+    return *states_[a].nodes.begin() < *states_[b].nodes.begin();
+  }
+
+  void enter(std::size_t node, const Free& free) {
+    const auto [it, is_new] = state_of_.try_emplace(free, unused_.empty() ? states_.size() : 0);
+    if (is_new && unused_.empty()) {
+      states_.emplace_back();
+    } else if (is_new) {
+      it->second = unused_.back();
+      unused_.pop_back();
+    }
+    State& state = states_[it->second];
+    if (is_new) {
+      state.free = free;
+      ++state.version;
+    }
+    state.nodes.insert(node);
+  }
+
+  void leave(std::size_t node, std::size_t id) {
+    State& state = states_[id];
+    state.nodes.erase(node);
+    if (!state.nodes.empty()) return;
+    state_of_.erase(state.free);
+    unused_.push_back(id);
+  }
+
   Known weigh(const Free& free, const OpenbPod& pod, std::uint32_t version) {
     Known known{version, fits(free, pod), 0, {}};
     if (!known.fits) return known;
@@ -121,8 +167,9 @@ class Greedy : public Packer {
     return gpus;
   }
 
-  std::vector<Free> nodes_;
-  std::vector<std::uint32_t> versions_;
+  std::vector<State> states_;
+  std::map<Free, std::size_t> state_of_;
+  std::vector<std::size_t> unused_;
   std::map<OpenbPod, std::size_t> ids_;
   std::vector<Shape> shapes_;
   std::vector<std::size_t> shape_of_;  // By pod.
@@ -135,8 +182,14 @@ class Fgd : public Greedy {
  private:
   // Scores are whole numbers from 0 to 100, by a logistic curve, as the paper's scheduler has them.
   Score score(const Free& before, const Free& left, std::uint32_t) override {
-    const double growth = fragment(left) - fragment(before);
+    const double growth = known_fragment(left) - known_fragment(before);
     return {-std::floor(100 / (1 + std::exp(growth / kMilliPerGpu))), 0};
+  }
+
+  double known_fragment(const Free& free) {
+    const auto [it, is_new] = fragments_.try_emplace(free, 0);
+    if (is_new) it->second = fragment(free);
+    return it->second;
   }
 
   // GPU that a pod drawn from the list could not use, in the mean.
@@ -155,6 +208,8 @@ class Fgd : public Greedy {
     }
     return sum / static_cast<double>(pods());
   }
+
+  std::map<Free, double> fragments_;
 };
 
 class Bestfit : public Greedy {
