@@ -8,6 +8,7 @@
 #include "base/types/fields.h"
 #include "base/types/ids.h"
 #include "base/types/time.h"
+#include "base/types/wish.h"
 
 namespace muster {
 
@@ -85,6 +86,9 @@ struct Group {
   std::vector<std::string> nodes_only;  // Node names; empty: any.
   std::vector<std::string> nodes_excluded;
   bool gpu_types_alike = false;  // None of gpu_types is better than another.
+  Wish wish;                // Beside features, for what a plain list cannot say.
+  bool exclusive = false;   // Nobody else on its nodes, and all of theirs.
+  bool memory_all = false;  // The whole memory of each node.
   auto operator<=>(const Group&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -101,6 +105,9 @@ struct Group {
     visit(11, "nodes_only", self.nodes_only);
     visit(12, "nodes_excluded", self.nodes_excluded);
     visit(13, "gpu_types_alike", self.gpu_types_alike);
+    visit(14, "wish", self.wish);
+    visit(15, "exclusive", self.exclusive);
+    visit(16, "memory_all", self.memory_all);
   }
 };
 

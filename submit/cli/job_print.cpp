@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/types/hostlist.h"
 #include "base/types/size.h"
 #include "base/types/text.h"
 #include "submit/cli/job_list.h"
@@ -80,11 +81,21 @@ std::string group_text(const Group& group) {
   if (group.gpus_per_node != 0) {
     text +=
         ", " + std::to_string(group.gpus_per_node) + (group.gpus_per_node == 1 ? " GPU" : " GPUs");
+    if (group.gpu_milli != kMilliPerGpu)
+      text += " (" + std::to_string(group.gpu_milli) + "/1000 of it)";
     for (std::size_t i = 0; i < group.gpu_types.size(); ++i)
       text += (i == 0 ? " of type " : " or ") + group.gpu_types[i];
+    if (group.gpu_memory_mib_min != 0)
+      text += " with " + memory_to_text(group.gpu_memory_mib_min) + " or more";
   }
   if (group.memory_mib_per_node != 0)
     text += ", " + memory_to_text(group.memory_mib_per_node) + " of memory";
+  if (group.memory_all) text += ", all of the memory";
+  for (const std::string& feature : group.features) text += ", " + feature;
+  if (!group.wish.empty()) text += ", " + to_text(group.wish);
+  if (group.exclusive) text += ", shared with nobody";
+  if (!group.nodes_only.empty()) text += ", of " + compress_hostlist(group.nodes_only);
+  if (!group.nodes_excluded.empty()) text += ", not on " + compress_hostlist(group.nodes_excluded);
   return text;
 }
 

@@ -7,7 +7,7 @@
 #include "base/types/text.h"
 #include "base/types/time.h"
 #include "submit/script/array.h"
-#include "submit/script/shape.h"
+#include "submit/script/request.h"
 #include "submit/script/value.h"
 
 namespace muster {
@@ -116,42 +116,12 @@ class JobBuilder {
   }
 
   Result<void> take_groups() {
-    AskedCounts asked;
-    asked.nodes = count("nodes");
-    asked.tasks = count("tasks");
-    asked.tasks_per_node = count("tasks-per-node");
-    asked.cpus_per_task = count("cpus-per-task");
-    asked.gpus = count("gpus");
-    asked.gpus_per_node = count("gpus-per-node");
-    asked.gpus_per_task = count("gpus-per-task");
-    asked.launch = job_.launch.mode;
-    auto shape = resolve_shape(asked);
-    if (!shape) return refuse(shape.error().message);
-    nodes_ = shape->nodes;
-    job_.launch.cpus_per_task = shape->cpus_per_task;
-    job_.spec.groups = std::move(shape->groups);
-    const bool has_gpus = job_.spec.groups.front().gpus_per_node != 0;
-    if (!has_gpus && options_.has("gpu-type"))
-      return refuse("--gpu-type without GPUs: add --gpus N");
-    if (!has_gpus && options_.has("gpu-bind"))
-      return refuse("--gpu-bind without GPUs: add --gpus N");
-    for (Group& group : job_.spec.groups) {
-      if (options_.has("mem"))
-        group.memory_mib_per_node = sure(parse_memory_mib(options_.text("mem")));
-      if (options_.has("gpu-type")) group.gpu_types = gpu_types();
-    }
+    auto request = request_nodes(options_, context_.program, job_.launch.mode);
+    if (!request) return request.error();
+    nodes_ = request->nodes;
+    job_.launch.cpus_per_task = request->cpus_per_task;
+    job_.spec.groups = std::move(request->groups);
     return {};
-  }
-
-  // In lower case, as the nodes report them.
-  std::vector<std::string> gpu_types() const {
-    std::vector<std::string> types;
-    for (const std::string_view word : split_text(options_.text("gpu-type"), ',')) {
-      std::string type(word);
-      for (char& c : type) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-      if (std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
-    }
-    return types;
   }
 
   void warn() {

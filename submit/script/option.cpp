@@ -9,6 +9,7 @@
 #include "base/types/size.h"
 #include "base/types/text.h"
 #include "base/types/time.h"
+#include "base/types/wish.h"
 #include "submit/script/array.h"
 #include "submit/script/environment.h"
 #include "submit/script/pattern.h"
@@ -73,6 +74,17 @@ Result<void> check_parsed(const Option& option, std::string_view text) {
       return outcome(parse_count(text, option.min, option.max));
     case ValueKind::kMemory:
       return outcome(parse_memory_mib(text));
+    case ValueKind::kMemoryOrAll:
+      return text == "0" ? Result<void>() : outcome(parse_memory_mib(text));
+    case ValueKind::kRange:
+      return outcome(parse_range(text, option.max));
+    case ValueKind::kGpus:
+      return is_share(text) ? outcome(parse_share(text))
+                            : outcome(parse_count(text, option.min, option.max));
+    case ValueKind::kShare:
+      return outcome(parse_share(text));
+    case ValueKind::kWish:
+      return outcome(parse_wish(text));
     case ValueKind::kDuration:
       return outcome(parse_duration(text));
     case ValueKind::kSeconds:

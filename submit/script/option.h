@@ -12,16 +12,21 @@
 namespace muster {
 
 enum class ValueKind : std::uint8_t {
-  kFlag,      // No value.
-  kText,      // One printable line.
-  kCount,     // A whole number in [min, max].
-  kInteger,   // A whole number in [-max, max].
-  kMemory,    // "16G".
-  kDuration,  // "2h"; a bare number is minutes.
-  kSeconds,   // "2h"; a bare number is seconds: how long a command itself waits.
-  kName,      // Queues, accounts, nodes.
-  kNames,     // Several, with commas between them.
-  kHosts,     // A host list.
+  kFlag,         // No value.
+  kText,         // One printable line.
+  kCount,        // A whole number in [min, max].
+  kInteger,      // A whole number in [-max, max].
+  kMemory,       // "16G".
+  kMemoryOrAll,  // "16G"; "0" is all of it.
+  kRange,        // "2", or "2-8"; up to max.
+  kGpus,         // A count in [min, max], or a share of one: "0.5", "500m".
+  kShare,        // "0.5", "500m".
+  kWish,         // Features.
+  kDuration,     // "2h"; a bare number is minutes.
+  kSeconds,      // "2h"; a bare number is seconds: how long a command itself waits.
+  kName,         // Queues, accounts, nodes.
+  kNames,        // Several, with commas between them.
+  kHosts,        // A host list.
   kJobName,
   kPath,
   kPattern,  // A path with %j and the like.
@@ -40,6 +45,7 @@ struct Option {
   std::string_view help = {};
   std::string_view example = {};  // A value that works, for error messages.
   bool in_script = false;         // May stand in a #GPU line.
+  bool in_group = false;          // May stand in the value of --group.
   bool repeats = false;           // Every one counts; otherwise the last wins.
   std::uint64_t min = 1;          // Of a kCount.
   std::uint64_t max = 0;          // Of a kCount or kInteger.

@@ -192,7 +192,7 @@ class ScriptParser {
 
   Result<void> take_directive(std::string_view line) {
     const std::string origin = at_line(name_, number_);
-    auto words = LineWords(line).split();
+    auto words = words_of_line(line);
     if (!words) return invalid(origin + ": " + words.error().message);
     WordRules rules;
     rules.origin = origin;
@@ -225,6 +225,10 @@ class ScriptParser {
 };
 
 }  // namespace
+
+Result<std::vector<std::string>> words_of_line(std::string_view line) {
+  return LineWords(line).split();
+}
 
 Result<ScriptText> parse_script(std::string_view name, std::string_view text) {
   return ScriptParser(name, text).run();

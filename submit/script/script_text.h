@@ -26,4 +26,8 @@ struct ScriptText {
 // whatever parse_words() refuses.
 Result<ScriptText> parse_script(std::string_view name, std::string_view text);
 
+// Words as a shell would split them, without expanding anything; a # at the beginning of one ends
+// the line. The error is the reason alone.
+Result<std::vector<std::string>> words_of_line(std::string_view line);
+
 }  // namespace muster

@@ -26,6 +26,7 @@ class Resolver {
   explicit Resolver(const AskedCounts& asked) : asked_(asked) {}
 
   Result<Shape> run() {
+    if (auto fine = check_range(); !fine) return fine.error();
     if (auto fine = find_nodes(); !fine) return fine.error();
     if (auto fine = find_gpus_per_node(); !fine) return fine.error();
     if (auto fine = find_tasks(); !fine) return fine.error();
@@ -34,6 +35,20 @@ class Resolver {
   }
 
  private:
+  bool is_range() const { return asked_.nodes_max && *asked_.nodes_max != *asked_.nodes; }
+
+  // A total says nothing of each node where their number is open.
+  Result<void> check_range() const {
+    if (!is_range() || (!asked_.gpus && !asked_.tasks)) return {};
+    const std::string range =
+        "--nodes " + std::to_string(*asked_.nodes) + "-" + std::to_string(*asked_.nodes_max);
+    const std::string total =
+        asked_.gpus ? gave("gpus", *asked_.gpus) : gave("tasks", *asked_.tasks);
+    return fail(ErrorCode::kInvalid,
+                range + " leaves open how many of " + total + " each node has; say " +
+                    (asked_.gpus ? "--gpus-per-node N" : "--tasks-per-node N"));
+  }
+
   Result<void> find_nodes() {
     if (asked_.nodes) {
       nodes_ = *asked_.nodes;
@@ -160,6 +175,7 @@ class Resolver {
                                            " processes on a node; say --nodes N, or ask for fewer");
     }
     if (gpus_most_ > kGpusPerNodeMax) return too_many_gpus();
+    if (!contradiction_.empty()) return contradiction(contradiction_);
     if (too_many_cpus_) {
       return fail(ErrorCode::kInvalid,
                   "the CPUs of a node come to more than " + std::to_string(kCpusPerNodeMax));
@@ -182,18 +198,30 @@ class Resolver {
   void add_group(Shape& shape, std::uint64_t nodes, std::uint64_t tasks) {
     const std::uint64_t gpus =
         asked_.gpus_per_task ? *asked_.gpus_per_task * tasks : gpus_per_node_;
-    const std::uint64_t cpus =
-        asked_.cpus_per_task ? *asked_.cpus_per_task * tasks : std::max<std::uint64_t>(tasks, gpus);
+    const std::uint64_t cpus = cpus_of(tasks, gpus);
     too_many_tasks_ = too_many_tasks_ || tasks > kTasksPerNodeMax;
     too_many_cpus_ = too_many_cpus_ || cpus > kCpusPerNodeMax;
     gpus_most_ = std::max(gpus_most_, gpus);
     if (too_many_tasks_ || too_many_cpus_ || gpus > kGpusPerNodeMax) return;
     Group group;
     group.nodes_min = group.nodes_max = static_cast<std::uint32_t>(nodes);
+    if (is_range()) group.nodes_max = static_cast<std::uint32_t>(*asked_.nodes_max);
     group.tasks_per_node = static_cast<std::uint32_t>(tasks);
     group.gpus_per_node = static_cast<std::uint32_t>(gpus);
     group.cpus_per_node = static_cast<std::uint32_t>(cpus);
     shape.groups.push_back(std::move(group));
+  }
+
+  // Of a node.
+  std::uint64_t cpus_of(std::uint64_t tasks, std::uint64_t gpus) {
+    if (asked_.cpus_per_task) return *asked_.cpus_per_task * tasks;
+    if (!asked_.cpus_per_gpu) return std::max<std::uint64_t>(tasks, gpus);
+    const std::uint64_t cpus = *asked_.cpus_per_gpu * gpus;
+    if (cpus < tasks && contradiction_.empty()) {
+      contradiction_ = gave("cpus-per-gpu", *asked_.cpus_per_gpu) + " makes " +
+                       plural(cpus, "CPU") + " for " + plural(tasks, "task") + " on a node";
+    }
+    return cpus;
   }
 
   // CPUs that came with GPUs rather than tasks are the tasks' to use.
@@ -214,6 +242,7 @@ class Resolver {
   std::uint64_t tasks_low_ = 1;
   std::uint64_t tasks_more_ = 0;
   std::uint64_t tasks_last_ = 0;  // 0: like the others.
+  std::string contradiction_;
   bool too_many_tasks_ = false;
   bool too_many_cpus_ = false;
 };

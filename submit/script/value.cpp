@@ -1,7 +1,12 @@
 // Splitting, and times that commands wait.
 #include "submit/script/value.h"
 
+#include <algorithm>
 #include <string>
+
+#include "base/types/resources.h"
+#include "base/types/size.h"
+#include "base/types/text.h"
 
 namespace muster {
 
@@ -19,6 +24,47 @@ Result<Duration> parse_seconds(std::string_view text) {
   if (text == "0" || text == "0s") return Duration{};
   const bool bare = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
   return parse_duration(bare ? std::string(text) + "s" : std::string(text));
+}
+
+Result<CountRange> parse_range(std::string_view text, std::uint64_t max) {
+  const std::size_t dash = text.find('-');
+  const auto low = parse_count(text.substr(0, dash), 1, max);
+  if (!low) return low.error();
+  if (dash == std::string_view::npos) return CountRange{*low, *low};
+  const auto high = parse_count(text.substr(dash + 1), 1, max);
+  if (!high) return high.error();
+  if (*low > *high) {
+    return fail(ErrorCode::kInvalid, "\"" + std::string(text) +
+                                         "\" runs backwards: " + std::to_string(*low) +
+                                         " is more than " + std::to_string(*high));
+  }
+  return CountRange{*low, *high};
+}
+
+bool is_share(std::string_view text) {
+  return text.find('.') != std::string_view::npos || text.ends_with("m");
+}
+
+Result<std::uint32_t> parse_share(std::string_view text) {
+  const Error wrong = fail(ErrorCode::kInvalid, "\"" + escape_for_terminal(text.substr(0, 64)) +
+                                                    "\" is no share of a GPU: write 0.5 or 500m, "
+                                                    "from 0.001 to 1");
+  if (text.ends_with("m")) {
+    const auto milli = parse_count(text.substr(0, text.size() - 1), 1, kMilliPerGpu);
+    if (!milli) return wrong;
+    return static_cast<std::uint32_t>(*milli);
+  }
+  const std::size_t point = std::min(text.find('.'), text.size());
+  std::string digits(point == text.size() ? text : text.substr(point + 1));
+  const auto whole = parse_count(text.substr(0, point), 0, 1);
+  if (!whole) return wrong;
+  if (point == text.size()) digits = "0";
+  if (digits.empty() || digits.size() > 3) return wrong;
+  while (digits.size() < 3) digits += '0';
+  const auto part = parse_count(digits, 0, kMilliPerGpu - 1);
+  const std::uint64_t milli = part ? *whole * kMilliPerGpu + *part : 0;
+  if (milli == 0 || milli > kMilliPerGpu) return wrong;
+  return static_cast<std::uint32_t>(milli);
 }
 
 }  // namespace muster

@@ -1,6 +1,7 @@
 // Small readings of option values that belong to no other file.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -14,5 +15,16 @@ std::vector<std::string_view> split_text(std::string_view text, char separator);
 
 // As parse_duration(), but a bare number is seconds, and "0" is allowed: not at all.
 Result<Duration> parse_seconds(std::string_view text);
+
+// "2-8", or "4", which is 4-4. At least 1, at most max.
+struct CountRange {
+  std::uint64_t min = 1;
+  std::uint64_t max = 1;
+};
+Result<CountRange> parse_range(std::string_view text, std::uint64_t max);
+
+// "0.5" and "500m": thousandths of a GPU, from 1 to 1000.
+Result<std::uint32_t> parse_share(std::string_view text);
+bool is_share(std::string_view text);  // Has the look of one: a point or an m.
 
 }  // namespace muster

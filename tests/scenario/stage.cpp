@@ -53,10 +53,16 @@ Group group_of(const std::map<std::string, std::string>& options) {
     return found == options.end() ? std::string() : found->second;
   };
   Group group;
-  group.nodes_min = group.nodes_max = number(get("nodes"), 1);
+  const std::vector<std::string> nodes = split(get("nodes"), '-');
+  group.nodes_min = number(nodes.empty() ? "" : nodes.front(), 1);
+  group.nodes_max = number(nodes.empty() ? "" : nodes.back(), 1);
+  group.tasks_per_node = number(get("tasks"), 1);
   group.gpus_per_node = number(get("gpus"), 0);
   group.cpus_per_node = number(get("cpus"), 1);
-  group.memory_mib_per_node = memory(get("mem"), 0);
+  group.memory_all = get("mem") == "0";
+  group.memory_mib_per_node = group.memory_all ? 0 : memory(get("mem"), 0);
+  group.exclusive = get("exclusive") == "yes";
+  if (const std::string wish = get("wish"); !wish.empty()) group.wish = parse_wish(wish)->all;
   group.gpu_milli = number(get("milli"), kMilliPerGpu);
   group.gpu_memory_mib_min = memory(get("gpu_mem"), 0);
   group.gpu_types = split(get("type"), ',');

@@ -61,6 +61,7 @@ void add_place(Variables& v, const Launch& launch) {
   v["MUSTER_NNODES"] = std::to_string(names.size());
   v["MUSTER_NODE_RANK"] = std::to_string(launch.node.member);
   v["MUSTER_NODE_NAME"] = launch.node.node;
+  v["MUSTER_GROUP"] = std::to_string(launch.member().group);
   v["MUSTER_NTASKS"] = std::to_string(tasks_in_all(common));
   v["MUSTER_TASKS_ON_NODE"] = std::to_string(launch.member().tasks);
   v["MUSTER_CPUS_ON_NODE"] = std::to_string(launch.node.cpus);

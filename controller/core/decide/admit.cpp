@@ -6,6 +6,7 @@
 
 #include "base/types/size.h"
 #include "base/types/text.h"
+#include "controller/core/decide/known.h"
 #include "controller/core/decide/place.h"
 
 namespace muster {
@@ -14,15 +15,10 @@ namespace {
 Error invalid(std::string message) { return fail(ErrorCode::kInvalid, std::move(message)); }
 
 template <class List>
-std::string suggestion(const std::string& word, const List& list) {
-  std::vector<std::string_view> names;
-  for (const auto& entry : list) names.push_back(entry.name);
-  const std::string_view near = nearest_match(word, names);
-  if (!near.empty()) return "; did you mean " + std::string(near) + "?";
-  std::string all;
-  for (std::size_t i = 0; i < names.size() && i < 8; ++i)
-    all += (i == 0 ? "" : ", ") + std::string(names[i]);
-  return all.empty() ? "" : "; there are: " + all;
+std::string suggestion_of(const std::string& word, const List& list) {
+  std::set<std::string> names;
+  for (const auto& entry : list) names.insert(entry.name);
+  return suggestion(word, names);
 }
 
 Result<void> check_owner(const Cluster& cluster, const QueueConfig& queue, const Requester& who) {
@@ -77,6 +73,12 @@ Result<void> check_group(const Group& group) {
   if (group.gpu_milli == 0 || group.gpu_milli > kMilliPerGpu) {
     return invalid("share of a GPU: from 1 to 1000 thousandths");
   }
+  if (group.exclusive && group.gpu_milli != kMilliPerGpu)
+    return invalid("--exclusive: a share of a GPU shares it; leave one of them out");
+  if (group.memory_all && group.memory_mib_per_node != 0)
+    return invalid("--mem: all of the memory, or so much of it");
+  if (const Result<void> wish = check_wish(group.wish); !wish)
+    return invalid("--constraint: " + wish.error().message);
   return check_names(group);
 }
 
@@ -186,6 +188,17 @@ std::string types_text(const Fleet& fleet) {
   return text.empty() ? "none" : text;
 }
 
+// For a type that is not there.
+std::string near_type(const Group& group, const Fleet& fleet) {
+  const std::vector<std::string_view> types(fleet.types.begin(), fleet.types.end());
+  for (const std::string& type : group.gpu_types) {
+    const std::string_view near = nearest_match(type, types);
+    if (fleet.types.count(type) == 0 && !near.empty())
+      return "; did you mean " + std::string(near) + "?";
+  }
+  return "";
+}
+
 Error never(const QueueConfig& queue, const Group& group, const Fleet& fleet) {
   std::string text = "can never run: ";
   const std::string where = " in queue " + queue.name;
@@ -193,7 +206,7 @@ Error never(const QueueConfig& queue, const Group& group, const Fleet& fleet) {
     case Constraint::kGpusTotal:
       text += "asks for " + gpus_text(group) + " per node, but no node" + where +
               " has more than " + std::to_string(fleet.gpus_max) +
-              " of them (GPU types there: " + types_text(fleet) + ")";
+              " of them (GPU types there: " + types_text(fleet) + ")" + near_type(group, fleet);
       break;
     case Constraint::kCpusTotal:
       text += "asks for " + plural(group.cpus_per_node, "CPU") + " per node, but no such node" +
@@ -205,7 +218,9 @@ Error never(const QueueConfig& queue, const Group& group, const Fleet& fleet) {
               memory_to_text(fleet.memory_max);
       break;
     case Constraint::kFeatures:
-      text += "no node" + where + " has all the features asked for";
+      text += "no node" + where + " has " +
+              (group.wish.empty() ? "all the features asked for"
+                                  : "the features " + to_text(group.wish));
       break;
     case Constraint::kNamed:
       text += "none of the nodes asked for is" + where;
@@ -226,6 +241,7 @@ Result<void> check_possible(const Cluster& cluster, const Ledger& ledger, const 
   std::uint64_t needed = 0;
   std::uint32_t nodes = 0;
   for (const Group& group : groups) {
+    if (auto known = check_known(cluster, ledger, group); !known) return known;
     const GroupNeed need = need_of(cluster, queue, group);
     const Fleet fleet = survey(ledger, need);
     if (fleet.nodes == 0) {
@@ -233,6 +249,7 @@ Result<void> check_possible(const Cluster& cluster, const Ledger& ledger, const 
                   "queue " + queue.name + " has no node that has reported yet; retry");
     }
     if (fleet.able < group.nodes_min) return never(queue, group, fleet);
+    if (auto known = check_types_known(ledger, group); !known) return known;
     needed += group.nodes_min;
     nodes = std::max(nodes, fleet.nodes);
   }
@@ -294,7 +311,7 @@ Result<void> check_account(const Cluster& cluster, const QueueConfig& queue,
   if (known == nullptr) {
     return fail(ErrorCode::kNotFound, "--account: there is no account " +
                                           escape_for_terminal(account) +
-                                          suggestion(account, cluster.config().accounts));
+                                          suggestion_of(account, cluster.config().accounts));
   }
   const auto& users = known->users;
   if (!users.empty() && std::find(users.begin(), users.end(), user) == users.end()) {
@@ -313,7 +330,7 @@ Result<const QueueConfig*> queue_must_be_open(const Cluster& cluster, const std:
   const QueueConfig* queue = cluster.find_queue(name);
   if (queue == nullptr) {
     return fail(ErrorCode::kNotFound, "--queue: there is no queue " + escape_for_terminal(name) +
-                                          suggestion(name, cluster.config().queues));
+                                          suggestion_of(name, cluster.config().queues));
   }
   if (!queue->open) {
     return fail(ErrorCode::kUnavailable,

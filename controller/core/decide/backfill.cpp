@@ -101,13 +101,13 @@ class Backfill::Profile {
 
   // Beside all that is booked at that time. Any two requests are taken to want the same devices.
   bool fits(const Group& group, Instant at) const {
-    if (cpus_ < group.cpus_per_node) return false;
-    std::uint64_t cpus = group.cpus_per_node;
+    std::uint64_t cpus = cpus_needed(group, node_);
+    if (cpus_ < cpus) return false;
     std::uint64_t memory_mib = memory_needed(group, node_);
     std::uint64_t gpus = group.gpus_per_node;
     for (const Booking& booking : bookings_) {
       if (booking.from > at || booking.until <= at) continue;
-      cpus += booking.need().cpus_per_node;
+      cpus += cpus_needed(booking.need(), node_);
       memory_mib += memory_needed(booking.need(), node_);
       gpus += booking.need().gpus_per_node;
     }
@@ -225,10 +225,11 @@ std::optional<Readiness> ready_alone(const Present& present, const Group& group,
   std::uint64_t cpus = node.cpus_free();
   std::uint64_t memory_mib = node.memory_mib_free();
   const std::uint64_t memory_mib_needed = memory_needed(group, node);
+  const std::uint64_t cpus_wanted = cpus_needed(group, node);
   Instant at = from;
   for (std::size_t next = 0;; ++next) {
     const bool fits =
-        cpus >= group.cpus_per_node && memory_mib >= memory_mib_needed &&
+        cpus >= cpus_wanted && memory_mib >= memory_mib_needed &&
         static_cast<std::uint32_t>(std::popcount(free & accepted)) >= group.gpus_per_node;
     if (fits) return Readiness{at};
     if (next == stays.size()) return Readiness{};

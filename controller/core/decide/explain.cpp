@@ -65,6 +65,7 @@ std::string cpus_text(const Group& group, std::string_view free) {
 }
 
 std::string memory_text(const Group& group, std::string_view free) {
+  if (group.memory_all || group.exclusive) return "all of its" + std::string(free) + " memory";
   if (group.memory_mib_per_node == 0) return "its share of" + std::string(free) + " memory";
   return memory_to_text(group.memory_mib_per_node) + std::string(free) + " memory";
 }
@@ -75,7 +76,7 @@ std::string constraint_text(const Group& group, std::size_t index) {
     case Constraint::kNamed:
       return "one of the nodes asked for";
     case Constraint::kFeatures:
-      return "all features asked for";
+      return group.wish.empty() ? "all features asked for" : "features " + to_text(group.wish);
     case Constraint::kGpusTotal:
       return gpus_text(group, "");
     case Constraint::kCpusTotal:
@@ -86,6 +87,8 @@ std::string constraint_text(const Group& group, std::size_t index) {
       return "node is up";
     case Constraint::kAvoided:
       return "did not just fail this job";
+    case Constraint::kAlone:
+      return "nobody else on the node";
     case Constraint::kGpusFree:
       return gpus_text(group, " free");
     case Constraint::kCpusFree:
@@ -98,11 +101,14 @@ std::string constraint_text(const Group& group, std::size_t index) {
   return "";
 }
 
-WaitReason reason_of(const Count& count, std::uint32_t needed) {
+WaitReason reason_of(const Count& count, const Group& group) {
+  const std::uint32_t needed = group.nodes_min;
   if (count.able() < needed) return WaitReason::kNeverPossible;
   if (count.able_and_up() < needed) return WaitReason::kNodesUnavailable;
-  const std::uint32_t gpus = count.of(Constraint::kGpusFree);
-  const std::uint32_t cpus = count.of(Constraint::kCpusFree);
+  const bool wants_gpus = group.gpus_per_node != 0;
+  const std::uint32_t shared = count.of(Constraint::kAlone);
+  const std::uint32_t gpus = count.of(Constraint::kGpusFree) + (wants_gpus ? shared : 0);
+  const std::uint32_t cpus = count.of(Constraint::kCpusFree) + (wants_gpus ? 0 : shared);
   const std::uint32_t memory = count.of(Constraint::kMemoryFree);
   if (gpus >= cpus && gpus >= memory && gpus != 0) return WaitReason::kNoFreeGpus;
   if (cpus >= memory && cpus != 0) return WaitReason::kNoFreeCpus;
@@ -253,7 +259,7 @@ void explain_room(Explanation& why, const Question& asked) {
                                              " jobs that come first; the next passes look at it";
     return;
   }
-  why.reason = reason_of(count, group.nodes_min);
+  why.reason = reason_of(count, group);
   if (why.reason != WaitReason::kNeverPossible) fill_start(why, asked);
   why.sentence = sentence_of(why, asked);
 }
@@ -316,7 +322,7 @@ Verdict place_new(const Cluster& cluster, const Board& board, const JobSpec& spe
   const Group& group = terms.groups[failure.group.group];
   const Count count =
       count_nodes(board.ledger, need_of(cluster, *queue, group), {}, failure.group.taken);
-  return Wait{reason_of(count, group.nodes_min)};
+  return Wait{reason_of(count, group)};
 }
 
 std::string sentence_for_new(const Cluster& cluster, const Board& board, const JobSpec& spec,

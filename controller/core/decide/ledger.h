@@ -43,6 +43,7 @@ struct NodeFree {
   std::vector<GpuFree> gpus;     // By index.
 
   bool usable() const { return exists && up && connected; }
+  bool is_idle() const { return cpus_used == 0; }  // Every member has a CPU at least.
   std::uint32_t cpus_free() const { return cpus_total > cpus_used ? cpus_total - cpus_used : 0; }
   std::uint64_t memory_mib_free() const {
     return memory_mib_total > memory_mib_used ? memory_mib_total - memory_mib_used : 0;

@@ -9,6 +9,7 @@ namespace muster {
 namespace {
 
 bool has_features(const Group& group, const NodeTraits& traits) {
+  if (!group.wish.empty() && !is_granted(group.wish, traits.features)) return false;
   return std::all_of(group.features.begin(), group.features.end(), [&](const std::string& feature) {
     return std::binary_search(traits.features.begin(), traits.features.end(), feature);
   });
@@ -23,6 +24,7 @@ std::uint32_t gpus_total_for(const Group& group, const NodeTraits& traits) {
 
 std::uint64_t memory_share(const Group& group, std::uint32_t cpus, std::uint64_t memory_mib,
                            std::size_t gpus) {
+  if (group.exclusive || group.memory_all) return memory_mib;
   if (group.memory_mib_per_node != 0) return group.memory_mib_per_node;
   if (group.gpus_per_node != 0 && gpus != 0) {
     const std::uint64_t milli = std::uint64_t{group.gpus_per_node} * group.gpu_milli;
@@ -98,6 +100,15 @@ std::vector<Grant> choose_devices(const Ledger& ledger, const Group& group, cons
   return grants;
 }
 
+// Of a node that nobody is on.
+std::vector<Grant> all_devices(const NodeFree& node) {
+  std::vector<Grant> grants;
+  for (const GpuFree& gpu : node.gpus) {
+    if (gpu.is_whole()) grants.push_back(Grant{gpu.device, kMilliPerGpu, gpu.memory_mib, ""});
+  }
+  return grants;
+}
+
 // Collects nodes for one group in order of preference, until it has enough.
 class Search {
  public:
@@ -131,7 +142,7 @@ class Search {
     ++looked_at_;
     if (taken_.count(node.id) != 0 || !is_named(need_, node.id)) return;
     if (!is_known_fit_ && walked_.count(node.id) != 0) return;
-    if (is_known_fit_) {
+    if (is_known_fit_ && !group_->exclusive) {
       if (request_.avoided.count(node.id) != 0) return;
       if (node.memory_mib_free() < memory_needed(*group_, node)) return;
     } else if (failed_now(*group_, node, request_.avoided) != Constraint::kFits) {
@@ -258,9 +269,9 @@ void add_members(std::vector<Member>& members, const Ledger& ledger, const Group
     Member member;
     member.node = id;
     member.tasks = group.tasks_per_node;
-    member.cpus = group.cpus_per_node;
+    member.cpus = cpus_needed(group, node);
     member.memory_mib = memory_needed(group, node);
-    member.grants = choose_devices(ledger, group, node);
+    member.grants = group.exclusive ? all_devices(node) : choose_devices(ledger, group, node);
     members.push_back(std::move(member));
   }
 }
@@ -317,6 +328,10 @@ GroupNeed need_of(const Cluster& cluster, const QueueConfig& queue, const Group&
     if (const Node* node = cluster.find_node(name)) need.excluded.insert(node->id);
   }
   return need;
+}
+
+std::uint32_t cpus_needed(const Group& group, const NodeFree& node) {
+  return group.exclusive ? node.cpus_total : group.cpus_per_node;
 }
 
 std::uint64_t memory_needed(const Group& group, const NodeFree& node) {
@@ -378,6 +393,7 @@ Constraint first_failed(const GroupNeed& need, const NodeFree& node, const NodeC
 Constraint failed_now(const Group& group, const NodeFree& node, const std::set<NodeId>& avoided) {
   if (!node.usable()) return Constraint::kUp;
   if (avoided.count(node.id) != 0) return Constraint::kAvoided;
+  if (group.exclusive && !node.is_idle()) return Constraint::kAlone;
   if (gpus_free_for(group, node) < group.gpus_per_node) return Constraint::kGpusFree;
   if (node.cpus_free() < group.cpus_per_node) return Constraint::kCpusFree;
   if (node.memory_mib_free() < memory_needed(group, node)) return Constraint::kMemoryFree;

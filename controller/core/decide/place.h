@@ -26,7 +26,9 @@ struct GroupNeed {
 
 GroupNeed need_of(const Cluster& cluster, const QueueConfig& queue, const Group& group);
 
-// What one node must give, memory by its share when the request left it open.
+// What one node must give, all of it for an exclusive group, memory by its share when the request
+// left it open.
+std::uint32_t cpus_needed(const Group& group, const NodeFree& node);
 std::uint64_t memory_needed(const Group& group, const NodeFree& node);
 std::uint64_t memory_needed(const Group& group, const NodeClass& node_class,
                             std::uint64_t memory_mib_total);
@@ -46,6 +48,7 @@ enum class Constraint : std::uint8_t {
   kMemoryTotal,
   kUp,       // Up and connected.
   kAvoided,  // Did not just fail this job.
+  kAlone,    // Has nobody on it, when the request shares its nodes with nobody.
   kGpusFree,
   kCpusFree,
   kMemoryFree,

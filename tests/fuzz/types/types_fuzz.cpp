@@ -8,6 +8,7 @@
 #include "base/types/size.h"
 #include "base/types/text.h"
 #include "base/types/time.h"
+#include "base/types/wish.h"
 
 namespace muster {
 namespace {
@@ -30,6 +31,16 @@ void check_numbers(std::string_view text) {
   if (uuid) MUSTER_ASSERT(*parse_uuid(to_text(*uuid)) == *uuid);
 }
 
+void check_wishes(std::string_view text) {
+  const auto parsed = parse_wish(text);
+  if (!parsed) return;
+  MUSTER_ASSERT(check_wish(parsed->all).ok());
+  if (parsed->all.empty()) return;
+  const auto again = parse_wish(to_text(parsed->all));
+  MUSTER_ASSERT(again.ok() && to_text(again->all) == to_text(parsed->all));
+  static_cast<void>(is_granted(parsed->all, {"a", "b"}));
+}
+
 void check_text(std::string_view text) {
   const std::string shown = escape_for_terminal(text);
   MUSTER_ASSERT(!has_unprintable(shown));
@@ -44,5 +55,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   muster::check_hosts(text);
   muster::check_numbers(text);
   muster::check_text(text);
+  muster::check_wishes(text);
   return 0;
 }

@@ -59,6 +59,7 @@ std::uint32_t gpus_for(const Node& node, const Group& group, const Use* use) {
 }
 
 std::uint64_t memory_for(const Node& node, const Group& group) {
+  if (group.exclusive || group.memory_all) return node.inventory.memory_mib;
   if (group.memory_mib_per_node != 0) return group.memory_mib_per_node;
   if (group.gpus_per_node != 0 && !node.inventory.gpus.empty()) {
     return node.inventory.memory_mib * group.gpus_per_node * group.gpu_milli /
@@ -67,6 +68,16 @@ std::uint64_t memory_for(const Node& node, const Group& group) {
   return node.inventory.cpus == 0
              ? 0
              : node.inventory.memory_mib * group.cpus_per_node / node.inventory.cpus;
+}
+
+// The wishes of this test, each told by hand.
+bool wish_granted(const Node& node, const Group& group) {
+  const auto has = [&](const char* name) { return listed(node.inventory.features, name); };
+  const std::string wish = to_text(group.wish);
+  if (wish == "ib|big") return has("ib") || has("big");
+  if (wish == "ib&(big|new)") return has("ib") && (has("big") || has("new"));
+  if (wish == "ib&new|big") return (has("ib") && has("new")) || has("big");
+  return wish.empty();
 }
 
 Recount recount(const Engine& engine, const Job& job, const Keys& gone = {}) {
@@ -81,6 +92,7 @@ Recount recount(const Engine& engine, const Job& job, const Keys& gone = {}) {
     able = able && !listed(group.nodes_excluded, node.name);
     for (const std::string& feature : group.features)
       able = able && listed(node.inventory.features, feature);
+    able = able && wish_granted(node, group);
     able = able && gpus_for(node, group, nullptr) >= group.gpus_per_node;
     able = able && node.inventory.cpus >= group.cpus_per_node;
     able = able && node.inventory.memory_mib >= memory_for(node, group);
@@ -90,6 +102,7 @@ Recount recount(const Engine& engine, const Job& job, const Keys& gone = {}) {
     result.able_up += able && up ? 1U : 0U;
     const Use use = use_of(cluster, id, gone);
     const bool fits = able && up && gpus_for(node, group, &use) >= group.gpus_per_node &&
+                      (!group.exclusive || use.cpus == 0) &&
                       use.cpus + group.cpus_per_node <= node.inventory.cpus &&
                       use.memory + memory_for(node, group) <= node.inventory.memory_mib;
     result.fit += fits ? 1U : 0U;
@@ -135,6 +148,8 @@ class RandomCluster {
       if (rng_.chance(100)) gpu.memory_mib = 40000;
     }
     if (rng_.chance(500)) has.features = {"ib"};
+    if (rng_.chance(300)) has.features.push_back("big");
+    if (rng_.chance(300)) has.features.push_back("new");
     world.add_node("n" + name, has);
   }
 
@@ -150,7 +165,15 @@ class RandomCluster {
     if (rng_.chance(100)) group.gpu_memory_mib_min = 60000;
     if (rng_.chance(200)) group.features = {"ib"};
     if (rng_.chance(100)) group.nodes_excluded = {"n1"};
-    if (rng_.chance(100)) group.nodes_only = {"n1", "n2", "n3", "n4"};
+    const bool only = rng_.chance(100);
+    for (std::uint64_t i = 1; i <= std::min<std::uint64_t>(nodes_, 4) && only; ++i)
+      group.nodes_only.push_back("n" + std::to_string(i));
+    if (rng_.chance(200))
+      group.wish = parse_wish(pick({"ib|big", "ib&(big|new)", "ib&new|big"}))->all;
+    if (rng_.chance(150) && group.gpu_milli == kMilliPerGpu) group.exclusive = true;
+    if (rng_.chance(100)) group.memory_all = true;
+    if (group.memory_all) group.memory_mib_per_node = 0;
+    if (rng_.chance(200)) group.nodes_max += 2;
     job.spec.time_limit = minutes(static_cast<std::int64_t>(rng_.between(1, 600)));
     world.submit(job);
   }

@@ -179,5 +179,103 @@ TEST(BuildJob, Refuses) {
             "be printed; give it one with --name");
 }
 
+Group group_of(const std::vector<std::string>& words) {
+  const BuiltJob job = built(line(words), script_context());
+  EXPECT_EQ(job.spec.groups.size(), 1U);
+  return job.spec.groups.empty() ? Group{} : job.spec.groups.front();
+}
+
+TEST(BuildJob, TakesSharesOfAGpu) {
+  Group group = group_of({"--gpus", "0.25"});
+  EXPECT_EQ(group.gpus_per_node, 1U);
+  EXPECT_EQ(group.gpu_milli, 250U);
+  group =
+      group_of({"--gpu-share", "500m", "--gpu-mem", "20G", "--nodes", "2", "--gpus-per-node", "1"});
+  EXPECT_EQ(group.gpu_milli, 500U);
+  EXPECT_EQ(group.gpu_memory_mib_min, 40U * 1024);  // Half of it is the job's.
+  EXPECT_EQ(group.nodes_min, 2U);
+  EXPECT_EQ(
+      error_of({"--gpus", "2", "--gpu-share", "0.5"}),
+      "gpusubmit: contradiction: --gpu-share 0.5 is a part of one GPU, and 2 are asked for on "
+      "a node");
+  EXPECT_EQ(error_of({"--gpus", "0.5", "--gpu-share", "0.5"}),
+            "gpusubmit: contradiction: --gpus 0.5 and --gpu-share 0.5; leave one of them out");
+  EXPECT_EQ(error_of({"--gpus", "0.5", "--exclusive"}),
+            "gpusubmit: contradiction: --gpus 0.5 shares a GPU, and --exclusive shares nothing");
+}
+
+TEST(BuildJob, TakesMemoryInManyWays) {
+  EXPECT_TRUE(group_of({"--mem", "0"}).memory_all);
+  EXPECT_EQ(group_of({"--gpus", "4", "--mem-per-gpu", "2G"}).memory_mib_per_node, 8192U);
+  EXPECT_EQ(group_of({"--cpus-per-task", "8", "--mem-per-cpu", "1G"}).memory_mib_per_node, 8192U);
+  EXPECT_EQ(group_of({"--gpus", "0.5", "--mem-per-gpu", "2G"}).memory_mib_per_node, 1024U);
+  EXPECT_EQ(error_of({"--mem", "1G", "--mem-per-cpu", "1G"}),
+            "gpusubmit: contradiction: --mem 1G and --mem-per-cpu 1G; leave one of them out");
+  EXPECT_EQ(error_of({"--mem-per-gpu", "1G"}),
+            "gpusubmit: --mem-per-gpu without GPUs: add --gpus N");
+  EXPECT_EQ(group_of({"--gpus", "4", "--cpus-per-gpu", "6"}).cpus_per_node, 24U);
+  EXPECT_EQ(error_of({"--cpus-per-gpu", "6"}),
+            "gpusubmit: --cpus-per-gpu without GPUs: add --gpus N");
+  EXPECT_EQ(
+      error_of({"--gpus", "1", "--tasks", "4", "--cpus-per-gpu", "2"}),
+      "gpusubmit: contradiction: --cpus-per-gpu 2 makes 2 CPUs for 4 tasks on a node; leave one "
+      "of them out");
+}
+
+TEST(BuildJob, TakesRangesAndNamesOfNodes) {
+  Group group = group_of({"--nodes", "2-8", "--gpus-per-node", "4"});
+  EXPECT_EQ(group.nodes_min, 2U);
+  EXPECT_EQ(group.nodes_max, 8U);
+  EXPECT_EQ(error_of({"--nodes", "2-8", "--gpus", "8"}),
+            "gpusubmit: --nodes 2-8 leaves open how many of --gpus 8 each node has; say "
+            "--gpus-per-node N");
+  group = group_of({"--nodelist", "n[1-3],n2", "--exclude", "n9"});
+  EXPECT_EQ(group.nodes_min, 3U);
+  EXPECT_THAT(group.nodes_only, ElementsAre("n1", "n2", "n3"));
+  EXPECT_THAT(group.nodes_excluded, ElementsAre("n9"));
+  EXPECT_EQ(group_of({"--nodelist", "n[1-3]", "--nodes", "1"}).nodes_min, 1U);
+  EXPECT_EQ(error_of({"--nodelist", "n[1-3]", "--nodes", "4"}),
+            "gpusubmit: contradiction: --nodes 4, but --nodelist names 3");
+  EXPECT_EQ(error_of({"--nodelist", "n1", "--exclude", "n[1-4]"}),
+            "gpusubmit: contradiction: n1 is in --nodelist and in --exclude");
+  EXPECT_TRUE(group_of({"--exclusive"}).exclusive);
+}
+
+TEST(BuildJob, TakesFeaturesAndCountsOfThem) {
+  EXPECT_THAT(group_of({"--constraint", "ib&nvme"}).features, ElementsAre("ib", "nvme"));
+  EXPECT_EQ(to_text(group_of({"--constraint", "ib&(a|b)"}).wish), "ib&(a|b)");
+  const BuiltJob job =
+      built(line({"--constraint", "ib&[a*2&b*3]", "--nodes", "6"}), script_context());
+  ASSERT_EQ(job.spec.groups.size(), 3U);
+  EXPECT_EQ(job.spec.groups[0].nodes_min, 2U);
+  EXPECT_THAT(job.spec.groups[0].features, ElementsAre("ib", "a"));
+  EXPECT_THAT(job.spec.groups[1].features, ElementsAre("ib", "b"));
+  EXPECT_EQ(job.spec.groups[2].nodes_min, 1U);
+  EXPECT_THAT(job.spec.groups[2].features, ElementsAre("ib"));
+  EXPECT_EQ(error_of({"--constraint", "[a*2&b*3]", "--nodes", "4"}),
+            "gpusubmit: contradiction: --constraint [a*2&b*3] asks for 5 nodes, and --nodes 4");
+  EXPECT_EQ(error_of({"--constraint", "a*2", "--nodes", "2-4"}),
+            "gpusubmit: --constraint a*2 counts nodes: say how many in all, not --nodes 2-4");
+}
+
+TEST(BuildJob, TakesGroupsWithOptionsOfTheirOwn) {
+  const BuiltJob job = built(line({"--gpu-type", "h100", "--cpus-per-task", "4", "--group",
+                                   "--nodes 1 --gpus 4", "--group",
+                                   "--nodes 2 --gpus-per-node 1 "
+                                   "--gpu-type a100"}),
+                             script_context());
+  ASSERT_EQ(job.spec.groups.size(), 2U);
+  EXPECT_EQ(job.spec.groups[0].gpus_per_node, 4U);
+  EXPECT_THAT(job.spec.groups[0].gpu_types, ElementsAre("h100"));
+  EXPECT_EQ(job.spec.groups[1].nodes_min, 2U);
+  EXPECT_EQ(job.spec.groups[1].cpus_per_node, 4U);
+  EXPECT_THAT(job.spec.groups[1].gpu_types, ElementsAre("a100"));
+  EXPECT_EQ(error_of({"--group", "--nodes 1", "--group", "--nodes 2 --gpus 3"}),
+            "gpusubmit: --group 2: --gpus 3 does not divide over 2 nodes; say --gpus-per-node N");
+  EXPECT_EQ(error_of({"--group", "--time 1h"}),
+            "gpusubmit: --group 1: --time is of the whole job: put it beside --group, not into it");
+  EXPECT_EQ(error_of({"--group", "--nodes '1"}), "gpusubmit: --group 1: the quote ' is not closed");
+}
+
 }  // namespace
 }  // namespace muster

@@ -1,0 +1,23 @@
+// Whether what a request names exists: a slip of the pen is told from what is only busy.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/types/resources.h"
+#include "base/types/result.h"
+#include "controller/core/cluster.h"
+#include "controller/core/decide/ledger.h"
+
+namespace muster {
+
+// "; did you mean X?", else "; there are: …", else nothing.
+std::string suggestion(const std::string& word, const std::set<std::string>& known);
+
+// Nodes and features that no node of the cluster has. kNotFound with the nearest right name.
+Result<void> check_known(const Cluster& cluster, const Ledger& ledger, const Group& group);
+// The same of types of GPU.
+Result<void> check_types_known(const Ledger& ledger, const Group& group);
+
+}  // namespace muster
