@@ -27,6 +27,7 @@ constexpr std::size_t kBulkJobsMax = 10000;
 constexpr std::uint32_t kGroupsMax = 64;
 constexpr std::uint32_t kNodesPerJobMax = 100000;
 constexpr std::uint32_t kTasksPerNodeMax = 4096;
+constexpr std::size_t kLicencesPerJobMax = 16;
 
 enum class LaunchMode : std::uint8_t { kScript, kTasks, kTorchrun };
 template <>
@@ -71,6 +72,40 @@ struct ArraySpec {
   }
 };
 
+// So many of one of the cluster's counters, for as long as it runs.
+struct LicenceCount {
+  std::string name;
+  std::uint32_t count = 1;
+  auto operator<=>(const LicenceCount&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "name", self.name);
+    visit(2, "count", self.count);
+  }
+};
+
+// How near to one another its nodes are.
+enum class TopologyKind : std::uint8_t { kAny, kSwitch, kBlock, kSwitches, kSegments };
+template <>
+struct EnumNames<TopologyKind> {
+  static constexpr std::array<std::string_view, 5> kNames{"any", "switch", "block", "switches",
+                                                          "segment"};
+};
+struct TopologyWish {
+  TopologyKind kind = TopologyKind::kAny;
+  std::uint32_t count = 0;  // Switches at most; nodes of each segment.
+  std::string name;         // Of the switch or block; empty: any one.
+  bool required = false;
+  auto operator<=>(const TopologyWish&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "kind", self.kind);
+    visit(2, "count", self.count);
+    visit(3, "name", self.name);
+    visit(4, "required", self.required);
+  }
+};
+
 struct JobSpec {
   std::string name;
   std::string queue;    // Empty: the default queue.
@@ -84,6 +119,8 @@ struct JobSpec {
   ArraySpec array;
   bool first_node_only =
       false;  // Tasks run on the first node only (LaunchMode::kScript): their end ends the job.
+  std::vector<LicenceCount> licences;  // In the order of their names.
+  TopologyWish topology;
   auto operator<=>(const JobSpec&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -98,6 +135,8 @@ struct JobSpec {
     visit(9, "ports", self.ports);
     visit(10, "array", self.array);
     visit(11, "first_node_only", self.first_node_only);
+    visit(16, "licences", self.licences);
+    visit(17, "topology", self.topology);
   }
 };
 

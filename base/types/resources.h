@@ -57,6 +57,7 @@ struct Inventory {
   std::string address;  // Of the interface ranks should rendezvous on.
   std::string release;  // Of the worker.
   std::string kernel;
+  std::string switch_name;  // That the node hangs on, as its administrator says; empty: unknown.
   auto operator<=>(const Inventory&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -67,6 +68,7 @@ struct Inventory {
     visit(5, "address", self.address);
     visit(6, "release", self.release);
     visit(7, "kernel", self.kernel);
+    visit(8, "switch", self.switch_name);
   }
 };
 
@@ -89,6 +91,7 @@ struct Group {
   Wish wish;                // Beside features, for what a plain list cannot say.
   bool exclusive = false;   // Nobody else on its nodes, and all of theirs.
   bool memory_all = false;  // The whole memory of each node.
+  bool one_clique = false;  // The GPUs of a node are of one NVLink clique.
   auto operator<=>(const Group&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -108,6 +111,7 @@ struct Group {
     visit(14, "wish", self.wish);
     visit(15, "exclusive", self.exclusive);
     visit(16, "memory_all", self.memory_all);
+    visit(17, "one_clique", self.one_clique);
   }
 };
 

@@ -89,6 +89,34 @@ struct PriorityConfig {
   }
 };
 
+// A counter that jobs may hold some of.
+struct LicenceConfig {
+  std::string name;
+  std::uint32_t total = 0;
+  auto operator<=>(const LicenceConfig&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "name", self.name);
+    visit(2, "total", self.total);
+  }
+};
+
+// What nodes hang on, or what switches hang on.
+struct SwitchConfig {
+  std::string name;
+  std::vector<std::string> nodes;     // Names; a node has one switch at most.
+  std::vector<std::string> switches;  // Names; below this one, instead of nodes.
+  bool block = false;                 // What --topology block means.
+  auto operator<=>(const SwitchConfig&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "name", self.name);
+    visit(2, "nodes", self.nodes);
+    visit(3, "switches", self.switches);
+    visit(4, "block", self.block);
+  }
+};
+
 struct LimitsConfig {
   std::uint64_t jobs_per_user_max = 100000;
   std::uint64_t jobs_max = 1000000;
@@ -119,6 +147,8 @@ struct ClusterConfig {
   std::string account_default;
   LimitsConfig limits;
   PriorityConfig priority;
+  std::vector<LicenceConfig> licences;
+  std::vector<SwitchConfig> switches;
   auto operator<=>(const ClusterConfig&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -130,6 +160,8 @@ struct ClusterConfig {
     visit(6, "account_default", self.account_default);
     visit(7, "limits", self.limits);
     visit(8, "priority", self.priority);
+    visit(23, "licences", self.licences);
+    visit(24, "switches", self.switches);
   }
 };
 

@@ -58,12 +58,15 @@ JobSpec JobFacts::spec() const {
   spec.ports = terms->ports;
   spec.array = terms->array;
   spec.first_node_only = terms->first_node_only;
+  spec.licences = terms->licences;
+  spec.topology = terms->topology;
   return spec;
 }
 
 JobTerms terms_of(const JobSpec& spec) {
-  return {spec.queue,   spec.account, spec.groups, spec.time_limit,     spec.priority,
-          spec.requeue, spec.ports,   spec.array,  spec.first_node_only};
+  return {spec.queue,           spec.account,  spec.groups,  spec.time_limit,
+          spec.priority,        spec.requeue,  spec.ports,   spec.array,
+          spec.first_node_only, spec.licences, spec.topology};
 }
 
 std::uint32_t elements_total(const ArraySpec& array) {

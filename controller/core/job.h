@@ -48,6 +48,8 @@ struct JobTerms {
   std::uint32_t ports = 0;
   ArraySpec array;  // Disjoint ranges in rising order; empty for a plain job.
   bool first_node_only = false;
+  std::vector<LicenceCount> licences;
+  TopologyWish topology;
   auto operator<=>(const JobTerms&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -60,6 +62,8 @@ struct JobTerms {
     visit(7, "ports", self.ports);
     visit(8, "array", self.array);
     visit(9, "first_node_only", self.first_node_only);
+    visit(16, "licences", self.licences);
+    visit(17, "topology", self.topology);
   }
 };
 

@@ -26,13 +26,16 @@ enum class WaitReason : std::uint8_t {
   kQueueClosed,
   kNeverPossible,  // The cluster has shrunk: no set of nodes can satisfy it.
   kKeptForOthers,  // Would fit, but into the planned start of a job that comes first.
+  kNoFreeLicence,
+  kScattered,  // Enough nodes fit, but not near enough to one another.
 };
 template <>
 struct EnumNames<WaitReason> {
-  static constexpr std::array<std::string_view, 12> kNames{
-      "not-tried",    "held",           "backoff",           "no-free-gpus",
-      "no-free-cpus", "no-free-memory", "nodes-unavailable", "behind-others",
-      "array-limit",  "queue-closed",   "never-possible",    "kept-for-others"};
+  static constexpr std::array<std::string_view, 14> kNames{
+      "not-tried",       "held",           "backoff",           "no-free-gpus",
+      "no-free-cpus",    "no-free-memory", "nodes-unavailable", "behind-others",
+      "array-limit",     "queue-closed",   "never-possible",    "kept-for-others",
+      "no-free-licence", "scattered"};
 };
 
 // One constraint and how many nodes fail it, counted over the nodes of the queue; each node is

@@ -149,6 +149,17 @@ void read_priority(TomlTable& root, PriorityConfig& priority) {
   }
 }
 
+void read_licences(TomlTable& root, std::vector<LicenceConfig>& licences) {
+  std::set<std::string> seen;
+  for (TomlTable& table : root.tables("licence")) {
+    LicenceConfig licence;
+    read_name(table, seen, licence.name);
+    table.read("total", licence.total, 0, 1000000000);
+    table.finish();
+    licences.push_back(licence);
+  }
+}
+
 void read_limits(TomlTable& root, LimitsConfig& limits) {
   TomlTable table = root.table("limits");
   table.read("jobs_per_user_max", limits.jobs_per_user_max, 1, 10000000);
@@ -248,6 +259,7 @@ Result<HostConfig> parse_config(const std::string& text, const std::string& path
   read_accounts(root, config.cluster);
   read_limits(root, config.cluster.limits);
   read_priority(root, config.cluster.priority);
+  read_licences(root, config.cluster.licences);
   root.finish();
   if (document.problems().empty()) return config;
   std::string all;

@@ -234,6 +234,11 @@ std::string job_in_full(const JobReply& job, const Terminal& terminal, WallTime 
   lines.add("Why", job.why);
   if (job.cause) lines.add("Ending", cause_text(*job.cause));
   for (const Group& group : job.spec.groups) lines.add("Asks for", group_text(group));
+  std::string licences;
+  for (const LicenceCount& licence : job.spec.licences)
+    licences +=
+        (licences.empty() ? "" : ", ") + std::to_string(licence.count) + " of " + licence.name;
+  lines.add("Licences", licences);
   if (!job.spec.array.ranges.empty()) lines.add("Array", to_text(job.spec.array));
   if (row.attempt.value != 0) lines.add("Attempt", std::to_string(row.attempt.value));
   lines.add("Nodes", row.node_list);

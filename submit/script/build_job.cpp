@@ -110,6 +110,7 @@ class JobBuilder {
     spec.account = options_.text("account");
     if (options_.has("time")) spec.time_limit = sure(parse_duration(options_.text("time")));
     if (options_.has("array")) spec.array = sure(parse_array(options_.text("array")));
+    if (options_.has("licences")) spec.licences = sure(parse_licences(options_.text("licences")));
     spec.hold = options_.has("hold");
     spec.ports = static_cast<std::uint32_t>(count("ports").value_or(0));
     return {};

@@ -83,6 +83,8 @@ Result<void> check_parsed(const Option& option, std::string_view text) {
                             : outcome(parse_count(text, option.min, option.max));
     case ValueKind::kShare:
       return outcome(parse_share(text));
+    case ValueKind::kLicences:
+      return outcome(parse_licences(text));
     case ValueKind::kWish:
       return outcome(parse_wish(text));
     case ValueKind::kDuration:

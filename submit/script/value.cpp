@@ -41,6 +41,27 @@ Result<CountRange> parse_range(std::string_view text, std::uint64_t max) {
   return CountRange{*low, *high};
 }
 
+Result<std::vector<LicenceCount>> parse_licences(std::string_view text) {
+  std::vector<LicenceCount> licences;
+  for (const std::string_view item : split_text(text, ',')) {
+    const std::size_t colon = item.find(':');
+    LicenceCount licence{std::string(item.substr(0, colon)), 1};
+    if (auto fine = check_name(licence.name); !fine) return fine.error();
+    if (colon != std::string_view::npos) {
+      const auto count = parse_count(item.substr(colon + 1), 1, 1000000000);
+      if (!count) return count.error();
+      licence.count = static_cast<std::uint32_t>(*count);
+    }
+    for (const LicenceCount& other : licences) {
+      if (other.name == licence.name)
+        return fail(ErrorCode::kInvalid, licence.name + " is there twice");
+    }
+    licences.push_back(std::move(licence));
+  }
+  std::sort(licences.begin(), licences.end());
+  return licences;
+}
+
 bool is_share(std::string_view text) {
   return text.find('.') != std::string_view::npos || text.ends_with("m");
 }

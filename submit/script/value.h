@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/types/job_spec.h"
 #include "base/types/result.h"
 #include "base/types/time.h"
 
@@ -26,5 +27,8 @@ Result<CountRange> parse_range(std::string_view text, std::uint64_t max);
 // "0.5" and "500m": thousandths of a GPU, from 1 to 1000.
 Result<std::uint32_t> parse_share(std::string_view text);
 bool is_share(std::string_view text);  // Has the look of one: a point or an m.
+
+// "matlab:2,foo": one of what has no count. Each name once.
+Result<std::vector<LicenceCount>> parse_licences(std::string_view text);
 
 }  // namespace muster

@@ -94,16 +94,22 @@ Stage::Stage() : fleet_(world_) {
 
 const std::map<std::string, Stage::Verb>& Stage::verbs() {
   static const std::map<std::string, Verb> kVerbs{
-      {"queue", &Stage::queue},     {"account", &Stage::account}, {"limits", &Stage::limits},
-      {"node", &Stage::node},       {"submit", &Stage::submit},   {"again", &Stage::again},
-      {"points", &Stage::points},   {"cancel", &Stage::person},   {"hold", &Stage::person},
-      {"release", &Stage::person},  {"requeue", &Stage::person},  {"top", &Stage::person},
-      {"signal", &Stage::person},   {"set", &Stage::set},         {"end", &Stage::end},
-      {"drain", &Stage::nodes},     {"resume", &Stage::nodes},    {"remove", &Stage::nodes},
-      {"dead", &Stage::nodes},      {"lose", &Stage::worker},     {"hello", &Stage::worker},
-      {"reboot", &Stage::worker},   {"deaf", &Stage::worker},     {"hears", &Stage::worker},
-      {"fails", &Stage::worker},    {"works", &Stage::worker},    {"lost_orders", &Stage::worker},
-      {"restart", &Stage::restart}, {"fed", &Stage::fed},         {"expect", &Stage::expect}};
+      {"queue", &Stage::queue},     {"account", &Stage::account},
+      {"limits", &Stage::limits},   {"node", &Stage::node},
+      {"submit", &Stage::submit},   {"again", &Stage::again},
+      {"licence", &Stage::licence}, {"points", &Stage::points},
+      {"cancel", &Stage::person},   {"hold", &Stage::person},
+      {"release", &Stage::person},  {"requeue", &Stage::person},
+      {"top", &Stage::person},      {"signal", &Stage::person},
+      {"set", &Stage::set},         {"end", &Stage::end},
+      {"drain", &Stage::nodes},     {"resume", &Stage::nodes},
+      {"remove", &Stage::nodes},    {"dead", &Stage::nodes},
+      {"lose", &Stage::worker},     {"hello", &Stage::worker},
+      {"reboot", &Stage::worker},   {"deaf", &Stage::worker},
+      {"hears", &Stage::worker},    {"fails", &Stage::worker},
+      {"works", &Stage::worker},    {"lost_orders", &Stage::worker},
+      {"restart", &Stage::restart}, {"fed", &Stage::fed},
+      {"expect", &Stage::expect}};
   return kVerbs;
 }
 
@@ -224,6 +230,18 @@ Result<void> Stage::points(const Statement& statement) {
   return {};
 }
 
+Result<void> Stage::licence(const Statement& statement) {
+  if (statement.words.empty()) return invalid("licence NAME");
+  auto& licences = config_.licences;
+  const std::string& name = statement.words[0];
+  licences.erase(std::remove_if(licences.begin(), licences.end(),
+                                [&](const LicenceConfig& known) { return known.name == name; }),
+                 licences.end());
+  if (!statement.has("gone")) licences.push_back({name, number(statement.option("total"), 1)});
+  if (began_) command(ApplyConfig{World::admin(), config_});
+  return {};
+}
+
 Result<void> Stage::node(const Statement& statement) {
   if (statement.words.empty()) return invalid("node NAME");
   begin();
@@ -254,6 +272,10 @@ Result<NewJob> Stage::job_of(const Statement& statement) const {
   spec.hold = statement.has("hold");
   spec.requeue = !statement.has("no_requeue");
   spec.first_node_only = statement.has("first_node");
+  for (const std::string& text : split(statement.option("licences"), ',')) {
+    const std::vector<std::string> sides = split(text, ':');
+    spec.licences.push_back({sides[0], sides.size() == 2 ? number(sides[1], 1) : 1});
+  }
   if (!statement.option("array").empty()) spec.array = array_of(statement.option("array"));
   if (statement.option("group").empty()) {
     spec.groups = {group_of(statement.options)};

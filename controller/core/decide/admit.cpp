@@ -7,6 +7,7 @@
 #include "base/types/size.h"
 #include "base/types/text.h"
 #include "controller/core/decide/known.h"
+#include "controller/core/decide/licences.h"
 #include "controller/core/decide/place.h"
 
 namespace muster {
@@ -370,6 +371,9 @@ Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Reques
   Result<ArraySpec> array = ordered_array(spec.array, cluster.config().limits.array_elements_max);
   if (!array) return array.error();
   spec.array = *std::move(array);
+  Result<std::vector<LicenceCount>> licences = check_licences(cluster, spec.licences);
+  if (!licences) return licences.error();
+  spec.licences = *std::move(licences);
   if (known) return spec;
   const Result<void> possible = check_possible(cluster, ledger, **queue, spec.groups);
   if (!possible) return possible.error();

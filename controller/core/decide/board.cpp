@@ -13,6 +13,7 @@ struct Before {
     const Attempt& attempt = *cluster.find_attempt(event.key);
     board.ledger.give(*attempt.place);
     board.horizon.remove(attempt);
+    board.licences.give(cluster.find_job(event.key.job)->facts().terms->licences);
     board.order.shares.ended(event.key);
   }
   template <class Other>
@@ -46,6 +47,7 @@ struct After {
   }
   void operator()(const AttemptStarted& event) const {
     board.ledger.take(event.place);
+    board.licences.take(cluster.find_job(event.key.job)->facts().terms->licences);
     board.horizon.refresh(cluster, event.key);
     line(event.key.job);
   }
@@ -74,6 +76,7 @@ struct After {
 void Board::rebuild(const Cluster& cluster) {
   ledger.rebuild(cluster);
   horizon.rebuild(cluster);
+  licences.rebuild(cluster);
   backfill.clear();
   order.rebuild(cluster);
   line.rebuild(cluster, order);

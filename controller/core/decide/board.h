@@ -6,6 +6,7 @@
 #include "controller/core/decide/backfill.h"
 #include "controller/core/decide/horizon.h"
 #include "controller/core/decide/ledger.h"
+#include "controller/core/decide/licences.h"
 #include "controller/core/decide/line.h"
 #include "controller/core/decide/order.h"
 
@@ -13,6 +14,7 @@ namespace muster {
 
 struct Board {
   Ledger ledger;
+  Licences licences;
   Horizon horizon;
   Order order;
   Line line;

@@ -302,6 +302,10 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
         std::to_string(active) + " elements of the array run, and it allows no more at once";
     return why;
   }
+  if (const LicenceCount* lacking = board.licences.find_lacking(terms.licences)) {
+    explain_licence(why, cluster, board.licences, *lacking, now);
+    return why;
+  }
   const Question asked{
       cluster, board, terms, key, avoided_nodes(cluster, board.ledger, *job, key.element), now};
   explain_room(why, asked);
@@ -313,6 +317,8 @@ Verdict place_new(const Cluster& cluster, const Board& board, const JobSpec& spe
   const JobTerms terms = terms_of(spec);
   const QueueConfig* queue = cluster.find_queue(terms.queue);
   if (queue == nullptr) return Wait{WaitReason::kQueueClosed};
+  if (board.licences.find_lacking(terms.licences) != nullptr)
+    return Wait{WaitReason::kNoFreeLicence};
   PlaceFailure failure;
   const Instant end = now + terms.time_limit;
   std::optional<Place> place =

@@ -20,11 +20,11 @@ Duration time_class(Duration limit) {
   return Duration{static_cast<std::int64_t>((us + step - 1) / step * step)};
 }
 
-Line::DemandKey Line::key_of(const std::string& queue, const std::vector<Group>& groups) {
+Line::DemandKey Line::key_of(const JobTerms& terms) {
   Digest digest;
-  digest(1, "queue", queue);
-  digest(2, "groups", groups);
-  return DemandKey{digest.value(), queue, groups};
+  digest(1, "queue", terms.queue);
+  digest(2, "groups", terms.groups);
+  return DemandKey{digest.value(), terms.queue, terms.groups, terms.licences, terms.topology};
 }
 
 Line::LaneKey Line::key_of(ShapeId shape, const JobFacts& facts) {
@@ -43,16 +43,15 @@ void Line::rebuild(const Cluster& cluster, const Order& order) {
   for (const auto& [id, job] : cluster.jobs()) refresh(cluster, order, id);
 }
 
-DemandId Line::demand_for(const JobTerms& terms) {
-  const auto [it, is_new] =
-      demand_ids_.try_emplace(key_of(terms.queue, terms.groups), demand_next_);
-  if (is_new) demands_[demand_next_++] = Demand{terms.queue, terms.groups, 0, 0};
+DemandId Line::demand_for(const std::shared_ptr<const JobTerms>& terms) {
+  const auto [it, is_new] = demand_ids_.try_emplace(key_of(*terms), demand_next_);
+  if (is_new) demands_[demand_next_++] = Demand{terms, 0, 0};
   return it->second;
 }
 
-Shape& Line::shape_for(const JobTerms& terms) {
+Shape& Line::shape_for(const std::shared_ptr<const JobTerms>& terms) {
   const DemandId demand = demand_for(terms);
-  const Duration time = time_class(terms.time_limit);
+  const Duration time = time_class(terms->time_limit);
   const auto [it, is_new] = shape_ids_.try_emplace({demand, time}, shape_next_);
   if (!is_new) return shapes_.at(it->second);
   Shape& added = shapes_[shape_next_];
@@ -71,13 +70,13 @@ void Line::drop_shape(ShapeId id) {
   shapes_.erase(id);
   Demand& of = demands_.at(demand);
   if (--of.shapes != 0) return;
-  demand_ids_.erase(key_of(of.queue, of.groups));
+  demand_ids_.erase(key_of(*of.terms));
   demands_.erase(demand);
 }
 
 Lane& Line::lane_for(const Cluster& cluster, const Order& order, const Job& job) {
   const JobFacts& facts = job.facts();
-  const ShapeId shape = shape_for(*facts.terms).id;
+  const ShapeId shape = shape_for(facts.terms).id;
   const auto [lane, is_new] = lane_ids_.try_emplace(key_of(shape, facts), lane_next_);
   if (!is_new) return lanes_.at(lane->second);
   Lane& added = lanes_[lane_next_];
@@ -165,7 +164,7 @@ const Lane* Line::find_lane(LaneId id) const {
 }
 
 const Lane* Line::find_lane(const Job& job) const {
-  const auto demand = demand_ids_.find(key_of(job.facts().queue(), job.facts().groups()));
+  const auto demand = demand_ids_.find(key_of(*job.facts().terms));
   if (demand == demand_ids_.end()) return nullptr;
   const auto shape = shape_ids_.find({demand->second, time_class(job.facts().time_limit())});
   if (shape == shape_ids_.end()) return nullptr;

@@ -32,8 +32,7 @@ using LaneId = std::uint32_t;
 
 // What one queue is asked for, for however long.
 struct Demand {
-  std::string queue;
-  std::vector<Group> groups;
+  std::shared_ptr<const JobTerms> terms;  // Of its first job.
   std::uint32_t shapes = 0;
   std::uint64_t refused_in = 0;  // The round in which not even a short job of it fitted.
 };
@@ -96,6 +95,8 @@ class Line {
     std::uint64_t digest = 0;
     std::string queue;
     std::vector<Group> groups;
+    std::vector<LicenceCount> licences;
+    TopologyWish topology;
     auto operator<=>(const DemandKey&) const = default;
   };
   using ShapeKey = std::pair<DemandId, Duration>;
@@ -106,10 +107,10 @@ class Line {
     std::string account;
     auto operator<=>(const LaneKey&) const = default;
   };
-  static DemandKey key_of(const std::string& queue, const std::vector<Group>& groups);
+  static DemandKey key_of(const JobTerms& terms);
   static LaneKey key_of(ShapeId shape, const JobFacts& facts);
-  DemandId demand_for(const JobTerms& terms);
-  Shape& shape_for(const JobTerms& terms);
+  DemandId demand_for(const std::shared_ptr<const JobTerms>& terms);
+  Shape& shape_for(const std::shared_ptr<const JobTerms>& terms);
   Lane& lane_for(const Cluster& cluster, const Order& order, const Job& job);
   void drop_shape(ShapeId id);
   void insert(Lane& lane, const LaneEntry& entry);

@@ -126,6 +126,8 @@ class Pass {
     const Job& job = *desk_.cluster.find_job(candidate.first.job);
     const std::optional<Element> element = next_startable(job, desk_.now);
     if (!element) return push_next(candidate);
+    if (desk_.board.licences.find_lacking(job.facts().terms->licences) != nullptr)
+      return refuse_unlicensed(candidate);
     if (refused) {
       plan(*lane, job, *element);
       return push_next(candidate);
@@ -173,6 +175,15 @@ class Pass {
     plan(lane, job, element);
     if (record == nullptr || record->nodes_avoided.empty())
       line_.set_refused(lane.shape, cursor_.round, !held);
+    push_next(candidate);
+  }
+
+  // No node is kept for it: nobody knows when the licences come back, and others need none.
+  void refuse_unlicensed(const Candidate& candidate) {
+    ++refused_;
+    const Lane& lane = *line_.find_lane(candidate.second);
+    cursor_.unplannable.insert(lane.shape);
+    line_.set_refused(lane.shape, cursor_.round, true);
     push_next(candidate);
   }
 

@@ -1,0 +1,43 @@
+// Licences: counters of the cluster that running jobs hold some of. Counted by events.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/types/job_spec.h"
+#include "base/types/result.h"
+#include "controller/core/cluster.h"
+#include "controller/core/verdict.h"
+
+namespace muster {
+
+class Licences {
+ public:
+  void rebuild(const Cluster& cluster);
+  void take(const std::vector<LicenceCount>& counts);
+  void give(const std::vector<LicenceCount>& counts);
+
+  // Nothing of one that is not configured (any more).
+  std::uint32_t total(const std::string& name) const;
+  std::uint32_t free(const std::string& name) const;
+  // The first of them that there is too little of now. Null: none.
+  const LicenceCount* find_lacking(const std::vector<LicenceCount>& wanted) const;
+
+ private:
+  std::map<std::string, std::uint32_t> totals_;
+  std::map<std::string, std::uint64_t> used_;
+};
+
+// One entry a name, in the order of names; refuses what is not configured, with the nearest name,
+// and more than there are.
+Result<std::vector<LicenceCount>> check_licences(const Cluster& cluster,
+                                                 std::vector<LicenceCount> wanted);
+
+// Fills why with who holds what is lacking and whose end makes enough of it free.
+void explain_licence(Explanation& why, const Cluster& cluster, const Licences& licences,
+                     const LicenceCount& lacking, Instant now);
+
+}  // namespace muster
