@@ -47,6 +47,7 @@ void add_run_options(CLI::App& app, Flags& flags) {
   app.add_option("--interface", config.interface, "network interface where ranks meet");
   app.add_option("--address", config.address,
                  "address where ranks meet, instead of an interface's");
+  app.add_option("--switch", config.switch_name, "name of the switch that this node hangs on");
   app.add_option("--log-file", config.log_file, "instead of stderr; reopened on SIGHUP");
   app.add_option("--log-level", config.log_level, "debug, info, warn or error");
 }

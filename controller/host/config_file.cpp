@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -39,13 +40,13 @@ void read_key(TomlTable& table, std::string& out) {
   }
 }
 
-void read_nodes(TomlTable& table, std::vector<std::string>& out) {
+void read_hosts(TomlTable& table, const char* key, std::vector<std::string>& out) {
   std::vector<std::string> lists;
-  table.read("nodes", lists);
+  table.read(key, lists);
   for (const std::string& list : lists) {
     const auto names = parse_hostlist(list);
     if (!names) {
-      table.complain("nodes", names.error().message);
+      table.complain(key, names.error().message);
       continue;
     }
     out.insert(out.end(), names->begin(), names->end());
@@ -58,7 +59,7 @@ QueueConfig read_queue(TomlTable& table, std::set<std::string>& seen) {
   table.read("priority", queue.priority, -1000000, 1000000);
   table.read("time_default", queue.time_default);
   table.read("time_max", queue.time_max);
-  read_nodes(table, queue.nodes);
+  read_hosts(table, "nodes", queue.nodes);
   table.read("accounts", queue.accounts);
   table.read("open", queue.open);
   table.read("kill_wait", queue.kill_wait);
@@ -158,6 +159,50 @@ void read_licences(TomlTable& root, std::vector<LicenceConfig>& licences) {
     table.finish();
     licences.push_back(licence);
   }
+}
+
+// Every switch below one other at most, every node on one, and no circle.
+void check_switches(TomlTable& root, const std::vector<SwitchConfig>& switches) {
+  std::map<std::string, std::string> above;
+  std::map<std::string, std::string> switch_of;
+  std::set<std::string> names;
+  for (const SwitchConfig& each : switches) names.insert(each.name);
+  for (const SwitchConfig& each : switches) {
+    for (const std::string& name : each.switches) {
+      if (!names.contains(name))
+        root.complain("switch", "switch '" + each.name + "' names no such switch: '" + name + "'");
+      if (!above.emplace(name, each.name).second)
+        root.complain("switch", "switch '" + name + "' is below two others");
+    }
+    for (const std::string& name : each.nodes) {
+      if (!switch_of.emplace(name, each.name).second)
+        root.complain("switch", "node '" + name + "' is on two switches");
+    }
+  }
+  for (const SwitchConfig& each : switches) {
+    std::string top = each.name;
+    for (std::size_t i = 0; i <= switches.size() && above.contains(top); ++i) {
+      top = above[top];
+      if (top != each.name) continue;
+      return root.complain("switch", "switch '" + each.name + "' is above itself");
+    }
+  }
+}
+
+void read_switches(TomlTable& root, std::vector<SwitchConfig>& switches) {
+  std::set<std::string> seen;
+  for (TomlTable& table : root.tables("switch")) {
+    SwitchConfig each;
+    read_name(table, seen, each.name);
+    read_hosts(table, "nodes", each.nodes);
+    read_hosts(table, "switches", each.switches);
+    table.read("block", each.block);
+    if (each.nodes.empty() == each.switches.empty())
+      table.complain("name", "switch '" + each.name + "' needs nodes, or switches, and not both");
+    table.finish();
+    switches.push_back(each);
+  }
+  check_switches(root, switches);
 }
 
 void read_limits(TomlTable& root, LimitsConfig& limits) {
@@ -260,6 +305,7 @@ Result<HostConfig> parse_config(const std::string& text, const std::string& path
   read_limits(root, config.cluster.limits);
   read_priority(root, config.cluster.priority);
   read_licences(root, config.cluster.licences);
+  read_switches(root, config.cluster.switches);
   root.finish();
   if (document.problems().empty()) return config;
   std::string all;

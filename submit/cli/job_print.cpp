@@ -93,6 +93,7 @@ std::string group_text(const Group& group) {
   if (group.memory_all) text += ", all of the memory";
   for (const std::string& feature : group.features) text += ", " + feature;
   if (!group.wish.empty()) text += ", " + to_text(group.wish);
+  if (group.one_clique) text += ", of one NVLink clique";
   if (group.exclusive) text += ", shared with nobody";
   if (!group.nodes_only.empty()) text += ", of " + compress_hostlist(group.nodes_only);
   if (!group.nodes_excluded.empty()) text += ", not on " + compress_hostlist(group.nodes_excluded);
@@ -234,6 +235,13 @@ std::string job_in_full(const JobReply& job, const Terminal& terminal, WallTime 
   lines.add("Why", job.why);
   if (job.cause) lines.add("Ending", cause_text(*job.cause));
   for (const Group& group : job.spec.groups) lines.add("Asks for", group_text(group));
+  const TopologyWish& topology = job.spec.topology;
+  if (topology.kind != TopologyKind::kAny) {
+    lines.add("Topology", std::string(name_of(topology.kind)) +
+                              (topology.count == 0 ? "" : "=" + std::to_string(topology.count)) +
+                              (topology.name.empty() ? "" : ":" + topology.name) +
+                              (topology.required ? " (required)" : " (where possible)"));
+  }
   std::string licences;
   for (const LicenceCount& licence : job.spec.licences)
     licences +=

@@ -115,7 +115,8 @@ class WordParser {
     if (attached.has_value()) {
       value = *attached;
     } else {
-      if (at_ == words_.size() || words_[at_].starts_with("--")) {
+      const bool may_begin_so = option.kind == ValueKind::kOptions;
+      if (at_ == words_.size() || (words_[at_].starts_with("--") && !may_begin_so)) {
         return bad_value(rules_.origin, option, "needs a value");
       }
       value = words_[at_++];

@@ -110,6 +110,8 @@ class JobBuilder {
     spec.account = options_.text("account");
     if (options_.has("time")) spec.time_limit = sure(parse_duration(options_.text("time")));
     if (options_.has("array")) spec.array = sure(parse_array(options_.text("array")));
+    if (options_.has("topology"))
+      spec.topology = sure(parse_topology(options_.text("topology"))).wish;
     if (options_.has("licences")) spec.licences = sure(parse_licences(options_.text("licences")));
     spec.hold = options_.has("hold");
     spec.ports = static_cast<std::uint32_t>(count("ports").value_or(0));
@@ -122,6 +124,15 @@ class JobBuilder {
     nodes_ = request->nodes;
     job_.launch.cpus_per_task = request->cpus_per_task;
     job_.spec.groups = std::move(request->groups);
+    return take_clique();
+  }
+
+  // Within a node GPUs of one clique are preferred anyway.
+  Result<void> take_clique() {
+    if (!options_.has("topology")) return {};
+    const ParsedTopology topology = sure(parse_topology(options_.text("topology")));
+    if (!topology.clique || !topology.required) return {};
+    for (Group& group : job_.spec.groups) group.one_clique = group.gpus_per_node != 0;
     return {};
   }
 

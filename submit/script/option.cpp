@@ -85,6 +85,8 @@ Result<void> check_parsed(const Option& option, std::string_view text) {
       return outcome(parse_share(text));
     case ValueKind::kLicences:
       return outcome(parse_licences(text));
+    case ValueKind::kTopology:
+      return outcome(parse_topology(text));
     case ValueKind::kWish:
       return outcome(parse_wish(text));
     case ValueKind::kDuration:
@@ -111,6 +113,7 @@ Result<void> check_value(const Option& option, std::string_view text) {
     case ValueKind::kFlag:
       return {};
     case ValueKind::kText:
+    case ValueKind::kOptions:
       return check_text(text);
     case ValueKind::kInteger:
       return check_integer(option, text);

@@ -22,6 +22,8 @@ enum class ValueKind : std::uint8_t {
   kGpus,         // A count in [min, max], or a share of one: "0.5", "500m".
   kShare,        // "0.5", "500m".
   kWish,         // Features.
+  kOptions,      // Options as on a command line.
+  kTopology,     // "switch!", "switches=2", …
   kLicences,     // "matlab:2,foo".
   kDuration,     // "2h"; a bare number is minutes.
   kSeconds,      // "2h"; a bare number is seconds: how long a command itself waits.

@@ -27,7 +27,7 @@ Result<Duration> parse_seconds(std::string_view text) {
 }
 
 Result<CountRange> parse_range(std::string_view text, std::uint64_t max) {
-  const std::size_t dash = text.find('-');
+  const std::size_t dash = text.find('-', 1);
   const auto low = parse_count(text.substr(0, dash), 1, max);
   if (!low) return low.error();
   if (dash == std::string_view::npos) return CountRange{*low, *low};
@@ -60,6 +60,40 @@ Result<std::vector<LicenceCount>> parse_licences(std::string_view text) {
   }
   std::sort(licences.begin(), licences.end());
   return licences;
+}
+
+Result<ParsedTopology> parse_topology(std::string_view text) {
+  ParsedTopology parsed;
+  parsed.required = text.ends_with("!");
+  if (parsed.required) text.remove_suffix(1);
+  parsed.wish.required = parsed.required;
+  const std::size_t mark = std::min(text.find_first_of("=:"), text.size());
+  const std::string_view kind = text.substr(0, mark);
+  const std::string_view rest = text.substr(std::min(mark + 1, text.size()));
+  const bool has_count = mark < text.size() && text[mark] == '=';
+  const bool has_name = mark < text.size() && text[mark] == ':';
+  if (kind == "clique" && mark == text.size()) {
+    parsed.clique = true;
+    parsed.wish = {};
+    return parsed;
+  }
+  const bool counts = kind == "switches" || kind == "segment";
+  const bool known = kind != "any" && enum_from_name(kind, parsed.wish.kind);
+  if (!known || has_count != counts || (counts && has_name)) {
+    return fail(ErrorCode::kInvalid, "\"" + escape_for_terminal(text.substr(0, 64)) +
+                                         "\" is none of clique, switch, block, switch:NAME, "
+                                         "switches=N and segment=N, each perhaps with a !");
+  }
+  if (has_count) {
+    const auto count = parse_count(rest, 1, kNodesPerJobMax);
+    if (!count) return count.error();
+    parsed.wish.count = static_cast<std::uint32_t>(*count);
+  }
+  if (has_name) {
+    if (auto fine = check_name(rest); !fine) return fine.error();
+    parsed.wish.name = rest;
+  }
+  return parsed;
 }
 
 bool is_share(std::string_view text) {

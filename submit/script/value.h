@@ -31,4 +31,13 @@ bool is_share(std::string_view text);  // Has the look of one: a point or an m.
 // "matlab:2,foo": one of what has no count. Each name once.
 Result<std::vector<LicenceCount>> parse_licences(std::string_view text);
 
+// "clique", "switch", "switch:NAME", "block", "block:NAME", "switches=N", "segment=N", each with a
+// "!" behind it when it must be so.
+struct ParsedTopology {
+  bool clique = false;  // Of each node's own GPUs; then the wish is none.
+  bool required = false;
+  TopologyWish wish;
+};
+Result<ParsedTopology> parse_topology(std::string_view text);
+
 }  // namespace muster

@@ -47,6 +47,20 @@ ArraySpec array_of(const std::string& text) {
   return array;
 }
 
+// "switch!", "switches=2", "switch:leaf1"
+TopologyWish topology_of(std::string text) {
+  TopologyWish wish;
+  wish.required = text.ends_with("!");
+  if (wish.required) text.pop_back();
+  const std::vector<std::string> counted = split(text, '=');
+  const std::vector<std::string> named = split(text, ':');
+  if (counted.size() == 2) wish.count = number(counted[1], 0);
+  if (named.size() == 2) wish.name = named[1];
+  const std::string kind = text.substr(0, text.find_first_of("=:"));
+  MUSTER_ASSERT(kind.empty() || enum_from_name(kind, wish.kind));
+  return wish;
+}
+
 Group group_of(const std::map<std::string, std::string>& options) {
   const auto get = [&](const char* key) {
     const auto found = options.find(key);
@@ -61,6 +75,7 @@ Group group_of(const std::map<std::string, std::string>& options) {
   group.cpus_per_node = number(get("cpus"), 1);
   group.memory_all = get("mem") == "0";
   group.memory_mib_per_node = group.memory_all ? 0 : memory(get("mem"), 0);
+  group.one_clique = get("clique") == "yes";
   group.exclusive = get("exclusive") == "yes";
   if (const std::string wish = get("wish"); !wish.empty()) group.wish = parse_wish(wish)->all;
   group.gpu_milli = number(get("milli"), kMilliPerGpu);
@@ -76,6 +91,7 @@ Inventory inventory_of(const std::string& name, const Statement& statement) {
   Inventory inventory = World::inventory(
       name, number(statement.option("gpus"), 0), number(statement.option("cpus"), 64),
       memory(statement.option("mem"), 512000), statement.option("type", "h100"));
+  inventory.switch_name = statement.option("switch");
   inventory.features = split(statement.option("features"), ',');
   const std::vector<std::string> cliques = split(statement.option("cliques"), ',');
   for (std::size_t i = 0; i < inventory.gpus.size(); ++i) {
@@ -93,23 +109,38 @@ Stage::Stage() : fleet_(world_) {
 }
 
 const std::map<std::string, Stage::Verb>& Stage::verbs() {
-  static const std::map<std::string, Verb> kVerbs{
-      {"queue", &Stage::queue},     {"account", &Stage::account},
-      {"limits", &Stage::limits},   {"node", &Stage::node},
-      {"submit", &Stage::submit},   {"again", &Stage::again},
-      {"licence", &Stage::licence}, {"points", &Stage::points},
-      {"cancel", &Stage::person},   {"hold", &Stage::person},
-      {"release", &Stage::person},  {"requeue", &Stage::person},
-      {"top", &Stage::person},      {"signal", &Stage::person},
-      {"set", &Stage::set},         {"end", &Stage::end},
-      {"drain", &Stage::nodes},     {"resume", &Stage::nodes},
-      {"remove", &Stage::nodes},    {"dead", &Stage::nodes},
-      {"lose", &Stage::worker},     {"hello", &Stage::worker},
-      {"reboot", &Stage::worker},   {"deaf", &Stage::worker},
-      {"hears", &Stage::worker},    {"fails", &Stage::worker},
-      {"works", &Stage::worker},    {"lost_orders", &Stage::worker},
-      {"restart", &Stage::restart}, {"fed", &Stage::fed},
-      {"expect", &Stage::expect}};
+  static const std::map<std::string, Verb> kVerbs{{"queue", &Stage::queue},
+                                                  {"account", &Stage::account},
+                                                  {"limits", &Stage::limits},
+                                                  {"node", &Stage::node},
+                                                  {"submit", &Stage::submit},
+                                                  {"again", &Stage::again},
+                                                  {"licence", &Stage::licence},
+                                                  {"switch", &Stage::topology},
+                                                  {"points", &Stage::points},
+                                                  {"cancel", &Stage::person},
+                                                  {"hold", &Stage::person},
+                                                  {"release", &Stage::person},
+                                                  {"requeue", &Stage::person},
+                                                  {"top", &Stage::person},
+                                                  {"signal", &Stage::person},
+                                                  {"set", &Stage::set},
+                                                  {"end", &Stage::end},
+                                                  {"drain", &Stage::nodes},
+                                                  {"resume", &Stage::nodes},
+                                                  {"remove", &Stage::nodes},
+                                                  {"dead", &Stage::nodes},
+                                                  {"lose", &Stage::worker},
+                                                  {"hello", &Stage::worker},
+                                                  {"reboot", &Stage::worker},
+                                                  {"deaf", &Stage::worker},
+                                                  {"hears", &Stage::worker},
+                                                  {"fails", &Stage::worker},
+                                                  {"works", &Stage::worker},
+                                                  {"lost_orders", &Stage::worker},
+                                                  {"restart", &Stage::restart},
+                                                  {"fed", &Stage::fed},
+                                                  {"expect", &Stage::expect}};
   return kVerbs;
 }
 
@@ -230,6 +261,14 @@ Result<void> Stage::points(const Statement& statement) {
   return {};
 }
 
+Result<void> Stage::topology(const Statement& statement) {
+  if (statement.words.empty()) return invalid("switch NAME");
+  config_.switches.push_back({statement.words[0], split(statement.option("nodes"), ','),
+                              split(statement.option("switches"), ','), statement.has("block")});
+  if (began_) command(ApplyConfig{World::admin(), config_});
+  return {};
+}
+
 Result<void> Stage::licence(const Statement& statement) {
   if (statement.words.empty()) return invalid("licence NAME");
   auto& licences = config_.licences;
@@ -272,6 +311,7 @@ Result<NewJob> Stage::job_of(const Statement& statement) const {
   spec.hold = statement.has("hold");
   spec.requeue = !statement.has("no_requeue");
   spec.first_node_only = statement.has("first_node");
+  spec.topology = topology_of(statement.option("topology"));
   for (const std::string& text : split(statement.option("licences"), ',')) {
     const std::vector<std::string> sides = split(text, ':');
     spec.licences.push_back({sides[0], sides.size() == 2 ? number(sides[1], 1) : 1});

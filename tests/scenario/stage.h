@@ -31,6 +31,7 @@ class Stage {
   Result<void> queue(const Statement& statement);
   Result<void> account(const Statement& statement);
   Result<void> limits(const Statement& statement);
+  Result<void> topology(const Statement& statement);
   Result<void> licence(const Statement& statement);
   Result<void> points(const Statement& statement);
   Result<void> node(const Statement& statement);

@@ -103,6 +103,7 @@ Result<Inventory> read_machine(const WorkerConfig& config, const std::string& re
   inventory.address = *std::move(address);
   inventory.features = config.features;
   std::sort(inventory.features.begin(), inventory.features.end());
+  inventory.switch_name = config.switch_name;
   inventory.release = release;
   utsname kernel{};
   if (::uname(&kernel) == 0) inventory.kernel = kernel.release;

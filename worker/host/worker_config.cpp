@@ -112,7 +112,9 @@ Result<void> read_root(const toml::table& root, WorkerConfig& config) {
                        {"cpus_reserved", number(config.cpus_reserved, kCpusMax)},
                        {"memory_reserved", memory(config.memory_reserved_mib)},
                        {"features", texts(config.features)}};
-  const Keys network{{"interface", text(config.interface)}, {"address", text(config.address)}};
+  const Keys network{{"interface", text(config.interface)},
+                     {"address", text(config.address)},
+                     {"switch", text(config.switch_name)}};
   const Keys log{{"file", text(config.log_file)}, {"level", text(config.log_level)}};
   const Keys keys{{"node", text(config.node)},
                   {"controller", text(config.controller)},
@@ -160,6 +162,10 @@ Result<void> check_worker_config(const WorkerConfig& config) {
   }
   if (!config.interface.empty() && !config.address.empty()) {
     return fail(ErrorCode::kInvalid, "network: give an interface or an address, not both");
+  }
+  if (!config.switch_name.empty()) {
+    const Result<void> checked = check_name(config.switch_name);
+    if (!checked) return fail(ErrorCode::kInvalid, "switch: " + checked.error().message);
   }
   for (const std::string& feature : config.features) {
     const Result<void> checked = check_name(feature);

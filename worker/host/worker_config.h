@@ -29,8 +29,9 @@ struct WorkerConfig {
   std::uint32_t cpus_reserved = 0;        // Kept from jobs when cpus is not given.
   std::uint64_t memory_reserved_mib = 0;  // 0: 5 %, at least 512 MiB, when memory_mib is not given.
   std::vector<std::string> features;
-  std::string interface;  // Where ranks meet; its first address is told.
-  std::string address;    // Instead of the interface's.
+  std::string switch_name;  // That the node hangs on; empty: the controller's configuration says.
+  std::string interface;    // Where ranks meet; its first address is told.
+  std::string address;      // Instead of the interface's.
 
   std::string log_file;
   std::string log_level = "info";

@@ -363,8 +363,8 @@ Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Reques
   }
   if (spec.ports > kPortsPerJobMax)
     return invalid("--ports: at most " + std::to_string(kPortsPerJobMax));
-  const bool known =
-      before != nullptr && before->queue == spec.queue && before->groups == spec.groups;
+  const bool known = before != nullptr && before->queue == spec.queue &&
+                     before->groups == spec.groups && before->topology == spec.topology;
   if (!known) {
     if (const Result<void> groups = check_groups(spec.groups); !groups) return groups.error();
   }
@@ -377,6 +377,8 @@ Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Reques
   if (known) return spec;
   const Result<void> possible = check_possible(cluster, ledger, **queue, spec.groups);
   if (!possible) return possible.error();
+  const Result<void> topology = check_topology(cluster, ledger, **queue, spec);
+  if (!topology) return topology.error();
   return spec;
 }
 

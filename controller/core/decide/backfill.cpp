@@ -91,10 +91,12 @@ class Backfill::Profile {
   std::uint32_t gpus_for(const Group& group) const {
     if (group.gpus_per_node == 0) return 0;
     std::uint32_t count = 0;
+    std::map<std::uint32_t, std::uint32_t> in_clique;
     for (std::size_t i = 0; i < milli_.size(); ++i) {
       if (milli_[i] < group.gpu_milli) continue;
       const GpuFree& gpu = node_.gpus[i];
-      if (gpu_accepted(group, gpu.type, gpu.memory_mib)) ++count;
+      if (!gpu_accepted(group, gpu.type, gpu.memory_mib)) continue;
+      count = group.one_clique ? std::max(count, ++in_clique[gpu.clique]) : count + 1;
     }
     return count;
   }
@@ -248,7 +250,8 @@ std::optional<Readiness> ready_alone(const Present& present, const Group& group,
 std::optional<Instant> Backfill::ready_on(const Present& present, const Group& group,
                                           const NodeFree& node, Window window) const {
   const std::vector<Booking>& booked = bookings(node.id);
-  if (booked.empty() && node.gpus.size() <= 64 && group.gpu_milli == kMilliPerGpu) {
+  const bool plain = group.gpu_milli == kMilliPerGpu && !group.one_clique;
+  if (booked.empty() && node.gpus.size() <= 64 && plain) {
     if (const auto known = ready_alone(present, group, node, window.from, window.latest))
       return known->ready;
   }
@@ -276,15 +279,20 @@ std::vector<Backfill::Candidate> Backfill::ready_nodes(const Present& present,
   }
   // Later than the best so many known is of no use.
   std::priority_queue<Instant> best;
-  for (const NodeFree& node : present.ledger.nodes()) {
-    if (!node.usable() || !able[node.node_class] || !is_named(need, node.id)) continue;
-    if (taken.count(node.id) != 0 || node.memory_mib_total < memory_needed(group, node)) continue;
+  const auto look_at = [&](const NodeFree& node) {
+    if (!node.usable() || !able[node.node_class] || !is_named(need, node.id)) return;
+    if (taken.count(node.id) != 0 || node.memory_mib_total < memory_needed(group, node)) return;
     const auto at = ready_on(present, group, node, window);
-    if (!at) continue;
+    if (!at) return;
     ready.push_back({*at, node.id});
     best.push(*at);
     if (best.size() > group.nodes_min) best.pop();
     if (best.size() == group.nodes_min) window.latest = best.top();
+  };
+  if (request.within != nullptr) {
+    for (const NodeId id : *request.within) look_at(*present.ledger.find_node(id));
+  } else {
+    for (const NodeFree& node : present.ledger.nodes()) look_at(node);
   }
   return ready;
 }
@@ -339,21 +347,50 @@ bool Backfill::is_booked(const std::vector<std::vector<NodeId>>& places) const {
   });
 }
 
-const PlannedStart* Backfill::plan(const Present& present, const PlanRequest& request) {
+std::optional<Backfill::Timed> Backfill::earliest(const Present& present,
+                                                  const PlanRequest& request) const {
   Instant at = present.now;
   std::optional<std::vector<std::vector<NodeId>>> places;
   for (int round = 0; round < kRoundsMax; ++round) {
     const Instant asked = at;
     places = nodes_at(present, request, at);
-    if (!places) return nullptr;
+    if (!places) return std::nullopt;
     // Without bookings what is ready stays ready.
     if (at == asked || !is_booked(*places)) break;
     places.reset();
   }
-  if (!places) return nullptr;
+  if (!places) return std::nullopt;
+  return Timed{at, *std::move(places)};
+}
+
+std::optional<Backfill::Timed> Backfill::earliest_near(const Present& present,
+                                                       const PlanRequest& request) const {
+  constexpr std::size_t kSetsPlanned = 1024;
+  const JobTerms& terms = *request.terms;
+  const QueueConfig* queue = present.cluster.find_queue(terms.queue);
+  if (queue == nullptr) return std::nullopt;
+  const auto able = able_nodes(present.cluster, present.ledger, *queue, terms.groups, true);
+  std::optional<Timed> best;
+  for (const std::vector<NodeId>& nodes :
+       near_sets(present.ledger.topology(present.cluster), terms.topology, able,
+                 nodes_wanted(terms.groups), kSetsPlanned)) {
+    PlanRequest there = request;
+    there.within = &nodes;
+    std::optional<Timed> timed = earliest(present, there);
+    if (timed && (!best || timed->at < best->at)) best = std::move(timed);
+  }
+  return best;
+}
+
+const PlannedStart* Backfill::plan(const Present& present, const PlanRequest& request) {
+  const std::optional<Timed> timed = request.terms->topology.required
+                                         ? earliest_near(present, request)
+                                         : earliest(present, request);
+  if (!timed) return nullptr;
+  const Instant at = timed->at;
   PlannedStart start{request.element, request.terms->queue, at, at + request.time, {}, {}};
-  for (std::uint32_t i = 0; i < places->size(); ++i) {
-    for (const NodeId node : (*places)[i]) {
+  for (std::uint32_t i = 0; i < timed->places.size(); ++i) {
+    for (const NodeId node : timed->places[i]) {
       start.nodes.push_back(node);
       booked_[node].push_back(Booking{request.element, at, start.until, request.terms, i});
       for (const Stay& stay : present.horizon.stays(node)) {

@@ -39,7 +39,8 @@ struct Present {
 struct PlanRequest {
   ElementKey element;
   std::shared_ptr<const JobTerms> terms;
-  Duration time;  // How long it may run.
+  Duration time;                                // How long it may run.
+  const std::vector<NodeId>* within = nullptr;  // Nodes that it may have; null: any.
 };
 
 class Backfill {
@@ -94,6 +95,13 @@ class Backfill {
                                                            const PlanRequest& request,
                                                            Instant& at) const;
 
+  struct Timed {
+    Instant at;
+    std::vector<std::vector<NodeId>> places;  // By group.
+  };
+  std::optional<Timed> earliest(const Present& present, const PlanRequest& request) const;
+  // The same where the topology must be right.
+  std::optional<Timed> earliest_near(const Present& present, const PlanRequest& request) const;
   bool is_booked(const std::vector<std::vector<NodeId>>& places) const;
 
   std::map<ElementKey, PlannedStart> plans_;

@@ -79,6 +79,8 @@ std::string constraint_text(const Group& group, std::size_t index) {
       return group.wish.empty() ? "all features asked for" : "features " + to_text(group.wish);
     case Constraint::kGpusTotal:
       return gpus_text(group, "");
+    case Constraint::kCliqueTotal:
+      return gpus_text(group, "") + " of one NVLink clique";
     case Constraint::kCpusTotal:
       return cpus_text(group, "");
     case Constraint::kMemoryTotal:
@@ -91,6 +93,8 @@ std::string constraint_text(const Group& group, std::size_t index) {
       return "nobody else on the node";
     case Constraint::kGpusFree:
       return gpus_text(group, " free");
+    case Constraint::kCliqueFree:
+      return gpus_text(group, " free") + " of one NVLink clique";
     case Constraint::kCpusFree:
       return cpus_text(group, " free");
     case Constraint::kMemoryFree:
@@ -107,7 +111,8 @@ WaitReason reason_of(const Count& count, const Group& group) {
   if (count.able_and_up() < needed) return WaitReason::kNodesUnavailable;
   const bool wants_gpus = group.gpus_per_node != 0;
   const std::uint32_t shared = count.of(Constraint::kAlone);
-  const std::uint32_t gpus = count.of(Constraint::kGpusFree) + (wants_gpus ? shared : 0);
+  const std::uint32_t gpus = count.of(Constraint::kGpusFree) + count.of(Constraint::kCliqueFree) +
+                             (wants_gpus ? shared : 0);
   const std::uint32_t cpus = count.of(Constraint::kCpusFree) + (wants_gpus ? 0 : shared);
   const std::uint32_t memory = count.of(Constraint::kMemoryFree);
   if (gpus >= cpus && gpus >= memory && gpus != 0) return WaitReason::kNoFreeGpus;
@@ -191,6 +196,20 @@ std::string nodes_text(std::uint32_t count) {
   return std::to_string(count) + (count == 1 ? " node" : " nodes");
 }
 
+std::string start_text(const Explanation& why, const Question& asked) {
+  std::string text;
+  if (why.frees_last) {
+    text += "; the end of job " + std::to_string(why.frees_last->job.value) +
+            " lets it start, in " + to_text(*why.start_latest - asked.now) + " at the latest";
+    if (!why.planned_at) text += ", unless jobs that come first take the room";
+  }
+  if (why.planned_at) {
+    text += "; its start is planned in " + to_text(*why.planned_at - asked.now) +
+            " at the latest: room is kept for it from then on";
+  }
+  return text;
+}
+
 // "needs 2 nodes; of 3 nodes in queue gpu, 1 fits now; 2 fail: 4 free GPUs; …"
 std::string sentence_of(const Explanation& why, const Question& asked) {
   const std::string& queue = asked.terms.queue;
@@ -203,15 +222,7 @@ std::string sentence_of(const Explanation& why, const Question& asked) {
     text += "; " + std::to_string(blocker.nodes_failing) +
             (blocker.nodes_failing == 1 ? " fails: " : " fail: ") + blocker.constraint;
   }
-  if (why.frees_last) {
-    text += "; the end of job " + std::to_string(why.frees_last->job.value) +
-            " lets it start, in " + to_text(*why.start_latest - asked.now) + " at the latest";
-    if (!why.planned_at) text += ", unless jobs that come first take the room";
-  }
-  if (why.planned_at) {
-    text += "; its start is planned in " + to_text(*why.planned_at - asked.now) +
-            " at the latest: room is kept for it from then on";
-  }
+  text += start_text(why, asked);
   if (why.reason == WaitReason::kNeverPossible) text += "; cancel it, or ask for less";
   if (why.reason == WaitReason::kNodesUnavailable)
     text += "; see gpuinfo for the nodes that are not up";
@@ -234,6 +245,29 @@ void explain_kept(Explanation& why, const Question& asked) {
     why.sentence += "; its own start is planned in " + to_text(*why.planned_at - asked.now);
 }
 
+// Enough nodes fit, though not near enough to one another.
+void explain_scattered(Explanation& why, const Question& asked) {
+  const TopologyWish& wish = asked.terms.topology;
+  const Present present = asked.board.present(asked.cluster, asked.now);
+  const Topology& topology = asked.board.ledger.topology(asked.cluster);
+  why.reason = WaitReason::kScattered;
+  why.nodes_needed = nodes_wanted(asked.terms.groups);
+  why.sentence = "needs " + nodes_text(why.nodes_needed) + " " + to_text(wish) + "; of " +
+                 nodes_text(why.nodes_total) + " in queue " + asked.terms.queue + ", " +
+                 std::to_string(why.nodes_fit) + (why.nodes_fit == 1 ? " fits now" : " fit now");
+  const auto [name, most] =
+      fullest_domain(topology, wish, fitting_nodes(present, {asked.terms, asked.avoided}));
+  const bool is_domain = wish.kind == TopologyKind::kSwitch || wish.kind == TopologyKind::kBlock;
+  if (is_domain)
+    why.sentence += ", but no more than " + std::to_string(most) + " of them " +
+                    (wish.name.empty() ? to_text(wish) : "there");
+  else
+    why.sentence += ", but not so near together";
+  if (is_domain && most != 0 && wish.name.empty()) why.sentence += " (" + name + ")";
+  fill_start(why, asked);
+  why.sentence += start_text(why, asked);
+}
+
 void explain_room(Explanation& why, const Question& asked) {
   const JobTerms& terms = asked.terms;
   const QueueConfig* queue = asked.cluster.find_queue(terms.queue);
@@ -251,6 +285,7 @@ void explain_room(Explanation& why, const Question& asked) {
   fill_blockers(why, group, count);
   if (const PlannedStart* planned = asked.board.backfill.find(asked.element))
     why.planned_at = planned->at;
+  if (failure.scattered) return explain_scattered(why, asked);
   if (fits && !asked.may_start()) return explain_kept(why, asked);
   if (fits) {
     why.reason = why.jobs_ahead == 0 ? WaitReason::kNotTried : WaitReason::kBehindOthers;
@@ -324,6 +359,7 @@ Verdict place_new(const Cluster& cluster, const Board& board, const JobSpec& spe
   std::optional<Place> place =
       find_place(board.present(cluster, now), {terms, {}, &board.backfill, end}, &failure);
   if (place) return *std::move(place);
+  if (failure.scattered) return Wait{WaitReason::kScattered};
   if (failure.held) return Wait{WaitReason::kKeptForOthers};
   const Group& group = terms.groups[failure.group.group];
   const Count count =

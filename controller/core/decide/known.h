@@ -20,4 +20,9 @@ Result<void> check_known(const Cluster& cluster, const Ledger& ledger, const Gro
 // The same of types of GPU.
 Result<void> check_types_known(const Ledger& ledger, const Group& group);
 
+// A topology wish that contradicts itself or the groups, names an unknown switch, or that no nodes
+// of the queue could ever fulfil. Wishes that need not be fulfilled may be vain.
+Result<void> check_topology(const Cluster& cluster, const Ledger& ledger, const QueueConfig& queue,
+                            const JobSpec& spec);
+
 }  // namespace muster

@@ -19,6 +19,7 @@ void Ledger::rebuild(const Cluster& cluster) {
   }
   fragments_.clear(std::move(queues_listed));
   arrivals_.clear();
+  topology_.reset();
   for (const auto& [id, node] : cluster.nodes()) {
     node_at(id).connected = connected.count(id) != 0;
     refresh_node(cluster, id);
@@ -54,6 +55,7 @@ ClassId Ledger::class_of(const Cluster& cluster, const Node& node) {
   NodeTraits traits;
   for (const GpuFacts& gpu : node.inventory.gpus)
     traits.gpus.emplace_back(gpu.type, gpu.memory_mib);
+  for (const GpuFacts& gpu : node.inventory.gpus) traits.cliques.push_back(gpu.clique);
   traits.features = node.inventory.features;
   std::sort(traits.features.begin(), traits.features.end());
   for (const QueueConfig& queue : cluster.config().queues) {
@@ -91,14 +93,29 @@ void Ledger::leave_class(const NodeFree& node) {
   if (--memory->second == 0) node_class.memories.erase(memory);
 }
 
+const Topology& Ledger::topology(const Cluster& cluster) const {
+  if (!topology_) topology_.emplace(cluster);
+  return *topology_;
+}
+
+// Its place in the topology may be another now.
+void Ledger::note_switch(NodeId id, const Node* facts) {
+  if (id.value >= switches_.size()) switches_.resize(id.value + 1);
+  const std::string reported = facts == nullptr ? "" : facts->inventory.switch_name;
+  if (nodes_[id.value].exists == (facts != nullptr) && switches_[id.value] == reported) return;
+  switches_[id.value] = reported;
+  topology_.reset();
+}
+
 void Ledger::refresh_node(const Cluster& cluster, NodeId id) {
   NodeFree& node = node_at(id);
   unindex(node);
   if (node.exists) leave_class(node);
   const bool connected = node.connected;
+  const Node* facts = cluster.find_node(id);
+  note_switch(id, facts);
   node = NodeFree{};
   ++generation_;
-  const Node* facts = cluster.find_node(id);
   if (facts == nullptr) return;
   node.id = id;
   node.exists = true;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "controller/core/cluster.h"
 #include "controller/core/decide/fragment.h"
 #include "controller/core/decide/mix.h"
+#include "controller/core/decide/topology.h"
 
 namespace muster {
 
@@ -55,7 +57,8 @@ struct NodeFree {
 struct NodeTraits {
   std::vector<std::pair<std::string, std::uint64_t>> gpus;  // Type and memory, by index.
   std::vector<std::string> features;                        // Sorted.
-  std::vector<std::string> queues;  // Those with a list that names the node, sorted.
+  std::vector<std::string> queues;     // Those with a list that names the node, sorted.
+  std::vector<std::uint32_t> cliques;  // Of the GPUs, by index.
   std::uint32_t cpus = 0;
   auto operator<=>(const NodeTraits&) const = default;
 };
@@ -85,6 +88,8 @@ class Ledger {
   const std::vector<NodeFree>& nodes() const { return nodes_; }  // By id; check exists.
   const NodeFree* find_node(NodeId id) const;
   const std::vector<NodeClass>& classes() const { return classes_; }
+  // What the nodes hang on. Worked out when it is asked for after a change.
+  const Topology& topology(const Cluster& cluster) const;
   // Rises whenever something may have become free: what did not fit before is worth another look.
   std::uint64_t generation() const { return generation_; }
   void wake() { ++generation_; }
@@ -101,13 +106,16 @@ class Ledger {
   void count_arrivals(const Cluster& cluster);
   void leave_class(const NodeFree& node);
   void count_use(NodeFree& node, const Member& member, bool take);
+  void note_switch(NodeId id, const Node* facts);
   ClassId class_of(const Cluster& cluster, const Node& node);
 
   std::vector<NodeFree> nodes_;
   std::vector<NodeClass> classes_;
   std::map<NodeTraits, ClassId> class_ids_;
   Arrivals arrivals_;
-  mutable Fragments fragments_;  // What has been worked out is kept.
+  mutable Fragments fragments_;        // What has been worked out is kept.
+  std::vector<std::string> switches_;  // That nodes report, by id.
+  mutable std::optional<Topology> topology_;
   std::uint64_t generation_ = 1;
 };
 

@@ -22,6 +22,17 @@ std::uint32_t gpus_total_for(const Group& group, const NodeTraits& traits) {
   return count;
 }
 
+// The most that are in one clique.
+std::uint32_t clique_total_for(const Group& group, const NodeTraits& traits) {
+  std::map<std::uint32_t, std::uint32_t> in_clique;
+  std::uint32_t most = 0;
+  for (std::size_t i = 0; i < traits.gpus.size(); ++i) {
+    if (gpu_accepted(group, traits.gpus[i].first, traits.gpus[i].second))
+      most = std::max(most, ++in_clique[traits.cliques[i]]);
+  }
+  return most;
+}
+
 std::uint64_t memory_share(const Group& group, std::uint32_t cpus, std::uint64_t memory_mib,
                            std::size_t gpus) {
   if (group.exclusive || group.memory_all) return memory_mib;
@@ -84,6 +95,11 @@ std::vector<Grant> choose_devices(const Ledger& ledger, const Group& group, cons
     if (free_enough(group, gpu))
       choices.push_back({type_rank(group, gpu.type), clique_rank(gpu.clique), 0, &gpu});
   }
+  if (group.one_clique) {
+    std::erase_if(choices,
+                  [](const DeviceChoice& choice) { return choice.clique_rank.first != 0; });
+    for (DeviceChoice& choice : choices) choice.type_rank = 0;  // No cliques mixed for a type.
+  }
   MUSTER_ASSERT(choices.size() >= group.gpus_per_node);
   weigh_shares(ledger, group, node, choices);
   std::sort(choices.begin(), choices.end(), is_better);
@@ -128,13 +144,51 @@ class Search {
       by_name(*request_.planned);
     else if (!group.nodes_only.empty())
       by_name(need_.only);
+    else if (group.nodes_max > 1 && !topology().is_empty())
+      by_nearness();
     else
       by_worth();
     if (found_.size() < group.nodes_min) found_.clear();
     return found_;
   }
 
+  // All that would do, the fullest first.
+  std::vector<NodeId> every(const Group& group) {
+    group_ = &group;
+    found_.clear();
+    is_known_fit_ = false;
+    look_at_all();
+    return found_;
+  }
+
  private:
+  const Topology& topology() const { return ledger_.topology(present_.cluster); }
+
+  void look_at_all() {
+    std::vector<bool> able;
+    for (const NodeClass& node_class : ledger_.classes()) {
+      able.push_back(in_queue(need_, node_class) &&
+                     idle_failed(*group_, node_class) == Constraint::kFits);
+    }
+    for (const NodeFree& node : ledger_.nodes()) {
+      if (node.usable() && able[node.node_class]) look_at(node);
+    }
+    std::sort(found_.begin(), found_.end(),
+              [&](NodeId a, NodeId b) { return fullness(a) < fullness(b); });
+  }
+
+  // Of all that would do what hangs on the fewest switches.
+  void by_nearness() {
+    look_at_all();
+    const std::size_t wanted = std::min<std::size_t>(group_->nodes_max, found_.size());
+    if (wanted >= group_->nodes_min) found_ = pick_near(topology(), found_, wanted);
+  }
+
+  std::tuple<std::uint32_t, std::uint32_t, NodeId> fullness(NodeId id) const {
+    const NodeFree& node = *ledger_.find_node(id);
+    return {node.gpus_whole, node.cpus_free(), id};
+  }
+
   bool enough() const { return found_.size() == group_->nodes_max; }
 
   // A node whose class could hold a member.
@@ -142,7 +196,7 @@ class Search {
     ++looked_at_;
     if (taken_.count(node.id) != 0 || !is_named(need_, node.id)) return;
     if (!is_known_fit_ && walked_.count(node.id) != 0) return;
-    if (is_known_fit_ && !group_->exclusive) {
+    if (is_known_fit_ && !group_->exclusive && !group_->one_clique) {
       if (request_.avoided.count(node.id) != 0) return;
       if (node.memory_mib_free() < memory_needed(*group_, node)) return;
     } else if (failed_now(*group_, node, request_.avoided) != Constraint::kFits) {
@@ -357,6 +411,13 @@ bool gpu_accepted(const Group& group, const std::string& type, std::uint64_t mem
 
 std::uint32_t gpus_free_for(const Group& group, const NodeFree& node) {
   std::uint32_t count = 0;
+  if (group.one_clique) {
+    std::map<std::uint32_t, std::uint32_t> in_clique;
+    for (const GpuFree& gpu : node.gpus) {
+      if (free_enough(group, gpu)) count = std::max(count, ++in_clique[gpu.clique]);
+    }
+    return count;
+  }
   for (const GpuFree& gpu : node.gpus) count += free_enough(group, gpu) ? 1U : 0U;
   return count;
 }
@@ -376,6 +437,8 @@ Constraint idle_failed(const Group& group, const NodeClass& node_class) {
   const NodeTraits& traits = node_class.traits;
   if (!has_features(group, traits)) return Constraint::kFeatures;
   if (gpus_total_for(group, traits) < group.gpus_per_node) return Constraint::kGpusTotal;
+  if (group.one_clique && clique_total_for(group, traits) < group.gpus_per_node)
+    return Constraint::kCliqueTotal;
   return traits.cpus < group.cpus_per_node ? Constraint::kCpusTotal : Constraint::kFits;
 }
 
@@ -394,13 +457,23 @@ Constraint failed_now(const Group& group, const NodeFree& node, const std::set<N
   if (!node.usable()) return Constraint::kUp;
   if (avoided.count(node.id) != 0) return Constraint::kAvoided;
   if (group.exclusive && !node.is_idle()) return Constraint::kAlone;
-  if (gpus_free_for(group, node) < group.gpus_per_node) return Constraint::kGpusFree;
+  if (gpus_free_for(group, node) < group.gpus_per_node)
+    return group.one_clique ? Constraint::kCliqueFree : Constraint::kGpusFree;
   if (node.cpus_free() < group.cpus_per_node) return Constraint::kCpusFree;
   if (node.memory_mib_free() < memory_needed(group, node)) return Constraint::kMemoryFree;
   return Constraint::kFits;
 }
 
 namespace {
+
+// Ranks follow the topology: neighbours in rank are near to one another.
+void sort_by_topology(const Topology& topology, std::vector<Member>& members) {
+  const auto order = [&](const Member& member) {
+    return std::make_tuple(member.group, topology.position(member.node), member.node);
+  };
+  std::sort(members.begin(), members.end(),
+            [&](const Member& a, const Member& b) { return order(a) < order(b); });
+}
 
 std::optional<Place> place_all(const Present& present, const PlaceRequest& request,
                                PlaceFailure* failure) {
@@ -428,8 +501,7 @@ std::optional<Place> place_all(const Present& present, const PlaceRequest& reque
       place.members.push_back(std::move(member));
     }
   }
-  std::stable_sort(place.members.begin(), place.members.end(),
-                   [](const Member& a, const Member& b) { return a.group < b.group; });
+  sort_by_topology(present.ledger.topology(present.cluster), place.members);
   std::uint32_t rank = 0;
   for (Member& member : place.members) {
     member.rank_first = rank;
@@ -440,14 +512,105 @@ std::optional<Place> place_all(const Present& present, const PlaceRequest& reque
 
 }  // namespace
 
-std::optional<Place> find_place(const Present& present, const PlaceRequest& request,
+namespace {
+
+constexpr std::size_t kNearSetsTried = 64;
+
+std::vector<NodeId> nodes_of(const Place& place) {
+  std::vector<NodeId> nodes;
+  for (const Member& member : place.members) nodes.push_back(member.node);
+  return nodes;
+}
+
+// As near together as is wished.
+std::optional<Place> place_near(const Present& present, const PlaceRequest& request,
                                 PlaceFailure* failure) {
-  if (request.planned != nullptr) {
-    if (std::optional<Place> place = place_all(present, request, nullptr)) return place;
+  const Topology& topology = present.ledger.topology(present.cluster);
+  const TopologyWish& wish = request.terms.topology;
+  if (topology.is_empty()) return std::nullopt;
+  const auto sets = near_sets(topology, wish, fitting_nodes(present, request, failure),
+                              nodes_wanted(request.terms.groups), kNearSetsTried);
+  for (const std::vector<NodeId>& nodes : sets) {
+    const std::set<NodeId> within(nodes.begin(), nodes.end());
+    PlaceRequest there = request;
+    there.planned = &within;
+    std::optional<Place> place = place_all(present, there, nullptr);
+    if (place && is_near(topology, wish, nodes_of(*place))) return place;
   }
+  return std::nullopt;
+}
+
+// Where its start was planned, unless there it could not become as large as it may.
+std::optional<Place> place_as_planned(const Present& present, const PlaceRequest& request) {
+  if (request.planned == nullptr) return std::nullopt;
+  for (const Group& group : request.terms.groups) {
+    if (group.nodes_max != group.nodes_min) return std::nullopt;
+  }
+  std::optional<Place> place = place_all(present, request, nullptr);
+  const TopologyWish& wish = request.terms.topology;
+  if (!place || wish.kind == TopologyKind::kAny) return place;
+  const Topology& topology = present.ledger.topology(present.cluster);
+  return is_near(topology, wish, nodes_of(*place)) ? place : std::nullopt;
+}
+
+}  // namespace
+
+std::uint32_t nodes_wanted(const std::vector<Group>& groups) {
+  std::uint32_t nodes = 0;
+  for (const Group& group : groups) nodes += group.nodes_min;
+  return nodes;
+}
+
+std::vector<NodeId> able_nodes(const Cluster& cluster, const Ledger& ledger,
+                               const QueueConfig& queue, const std::vector<Group>& groups,
+                               bool usable) {
+  std::set<NodeId> all;
+  for (const Group& group : groups) {
+    const GroupNeed need = need_of(cluster, queue, group);
+    for (const NodeFree& node : ledger.nodes()) {
+      if (!node.exists || (usable && !node.usable())) continue;
+      const NodeClass& node_class = ledger.classes()[node.node_class];
+      if (!in_queue(need, node_class)) continue;
+      if (first_failed(need, node, node_class, {}) > Constraint::kMemoryTotal) all.insert(node.id);
+    }
+  }
+  return {all.begin(), all.end()};
+}
+
+std::vector<NodeId> fitting_nodes(const Present& present, const PlaceRequest& request,
+                                  PlaceFailure* failure) {
+  const QueueConfig* queue = present.cluster.find_queue(request.terms.queue);
+  if (queue == nullptr) return {};
   PlaceRequest anywhere = request;
   anywhere.planned = nullptr;
-  return place_all(present, anywhere, failure);
+  const std::set<NodeId> taken;
+  std::vector<NodeId> all;
+  std::set<NodeId> seen;
+  for (const Group& group : request.terms.groups) {
+    const GroupNeed need = need_of(present.cluster, *queue, group);
+    Search search(present, anywhere, need, taken);
+    for (const NodeId node : search.every(group)) {
+      if (seen.insert(node).second) all.push_back(node);
+    }
+    if (failure == nullptr) continue;
+    failure->nodes_looked_at += search.looked_at();
+    failure->held = failure->held || search.met_a_booking();
+  }
+  return all;
+}
+
+std::optional<Place> find_place(const Present& present, const PlaceRequest& request,
+                                PlaceFailure* failure) {
+  if (std::optional<Place> place = place_as_planned(present, request)) return place;
+  PlaceRequest anywhere = request;
+  anywhere.planned = nullptr;
+  const TopologyWish& wish = request.terms.topology;
+  if (wish.kind == TopologyKind::kAny) return place_all(present, anywhere, failure);
+  if (std::optional<Place> place = place_near(present, anywhere, failure)) return place;
+  if (!wish.required) return place_all(present, anywhere, failure);
+  const bool fits = place_all(present, anywhere, failure).has_value();
+  if (failure != nullptr && fits) failure->scattered = true;
+  return std::nullopt;
 }
 
 }  // namespace muster

@@ -35,7 +35,8 @@ std::uint64_t memory_needed(const Group& group, const NodeClass& node_class,
 // 0 is best; as many as there are acceptable types when it is none of them.
 std::size_t type_rank(const Group& group, const std::string& type);
 bool gpu_accepted(const Group& group, const std::string& type, std::uint64_t memory_mib);
-// GPUs of the node that the group would accept and that are free enough now.
+// GPUs of the node that the group would accept and that are free enough now; of one clique when it
+// must be one.
 std::uint32_t gpus_free_for(const Group& group, const NodeFree& node);
 
 // First constraint that a node fails, in this order; the ones up to kMemoryTotal are about the idle
@@ -43,13 +44,15 @@ std::uint32_t gpus_free_for(const Group& group, const NodeFree& node);
 enum class Constraint : std::uint8_t {
   kNamed,  // Is among the nodes asked for, and not excluded.
   kFeatures,
-  kGpusTotal,  // Has enough GPUs of an acceptable type and memory.
+  kGpusTotal,    // Has enough GPUs of an acceptable type and memory.
+  kCliqueTotal,  // Has so many of them in one NVLink clique.
   kCpusTotal,
   kMemoryTotal,
   kUp,       // Up and connected.
   kAvoided,  // Did not just fail this job.
   kAlone,    // Has nobody on it, when the request shares its nodes with nobody.
   kGpusFree,
+  kCliqueFree,
   kCpusFree,
   kMemoryFree,
   kFits,
@@ -61,6 +64,16 @@ Constraint first_failed(const GroupNeed& need, const NodeFree& node, const NodeC
 // The same for a node whose idle state is known to do: kUp and later.
 Constraint failed_now(const Group& group, const NodeFree& node, const std::set<NodeId>& avoided);
 bool in_queue(const GroupNeed& need, const NodeClass& node_class);
+// Could hold a member of some group, were they idle. Only those that are up when `usable`.
+std::vector<NodeId> able_nodes(const Cluster& cluster, const Ledger& ledger,
+                               const QueueConfig& queue, const std::vector<Group>& groups,
+                               bool usable);
+// Could hold a member of some group now, beside planned starts; the fullest first.
+struct PlaceRequest;
+struct PlaceFailure;
+std::vector<NodeId> fitting_nodes(const Present& present, const PlaceRequest& request,
+                                  PlaceFailure* failure = nullptr);
+std::uint32_t nodes_wanted(const std::vector<Group>& groups);  // At least, of all groups.
 bool is_named(const GroupNeed& need, NodeId node);  // Asked for, or not excluded when none is.
 
 // What a group alone must have: nodes named by earlier groups of the same job are not free for it.
@@ -82,7 +95,8 @@ struct PlaceRequest {
 
 struct PlaceFailure {
   GroupFailure group;
-  bool held = false;  // Some node would do but for a planned start: a shorter job might fit.
+  bool scattered = false;  // It would fit, but not as near together as it must be.
+  bool held = false;       // Some node would do but for a planned start: a shorter job might fit.
   std::uint32_t nodes_looked_at = 0;  // Also when it succeeded.
 };
 

@@ -27,7 +27,7 @@ SUBMITS = [
     (["--gpus", "-4"], USAGE, "negative"),
     (["--gpus", "4294967297"], USAGE, "too large"),
     (["--cpus-per-task", "18446744073709551617"], USAGE, "too large"),
-    (["--mem", "0"], USAGE, "zero"),
+    (["--mem", "0M"], USAGE, "zero"),
     (["--mem", "-1G"], USAGE, "negative"),
     (["--mem", "12Q"], USAGE, "--mem"),
     (["--mem", "99999999999999T"], USAGE, "too large"),

@@ -88,5 +88,40 @@ TEST(ConfigFile, ReportsEveryProblemAtOnce) {
   EXPECT_THAT(text, HasSubstr("state_dir:"));
 }
 
+TEST(ConfigFile, TakesLicencesAndSwitches) {
+  const auto config = parse_config(std::string(kGood) + R"([[licence]]
+name = "matlab"
+total = 4
+[[switch]]
+name = "leaf1"
+nodes = ["n[1-2]"]
+[[switch]]
+name = "top"
+switches = ["leaf1"]
+block = true
+)",
+                                   "c.toml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->cluster.licences, (std::vector<LicenceConfig>{{"matlab", 4}}));
+  EXPECT_EQ(config->cluster.switches, (std::vector<SwitchConfig>{{"leaf1", {"n1", "n2"}, {}, false},
+                                                                 {"top", {}, {"leaf1"}, true}}));
+}
+
+TEST(ConfigFile, RefusesSwitchesThatAreNoTree) {
+  const auto with = [](const std::string& more) { return problem(std::string(kGood) + more); };
+  EXPECT_THAT(with("[[switch]]\nname = \"a\"\nswitches = [\"b\"]\n"),
+              HasSubstr("switch 'a' names no such switch: 'b'"));
+  EXPECT_THAT(with("[[switch]]\nname = \"a\"\n"),
+              HasSubstr("switch 'a' needs nodes, or switches, and not both"));
+  EXPECT_THAT(with("[[switch]]\nname = \"a\"\nnodes = [\"n1\"]\n"
+                   "[[switch]]\nname = \"b\"\nnodes = [\"n1\"]\n"),
+              HasSubstr("node 'n1' is on two switches"));
+  EXPECT_THAT(with("[[switch]]\nname = \"a\"\nswitches = [\"b\"]\n"
+                   "[[switch]]\nname = \"b\"\nswitches = [\"a\"]\n"),
+              HasSubstr("switch 'a' is above itself"));
+  EXPECT_THAT(with("[[licence]]\nname = \"m\"\ntotal = 1\n[[licence]]\nname = \"m\"\n"),
+              HasSubstr("'m' is given twice"));
+}
+
 }  // namespace
 }  // namespace muster

@@ -21,14 +21,21 @@ std::string cluster_uuid() { return "01234567-89ab-4def-8123-456789abcdef"; }
 
 void fill(World& world) {
   world.step(BeginEpoch{Epoch{1}, cluster_uuid(), "boot", "0.1.0"});
-  world.step(ApplyConfig{World::admin(), World::config()});
+  ClusterConfig config = World::config();
+  config.licences = {{"seat", 3}};
+  config.switches = {{"leaf", {"n1", "n2"}, {}, false}};
+  world.step(ApplyConfig{World::admin(), config});
   world.add_node("n1", World::inventory("1", 4));
   world.add_node("n2", World::inventory("2", 4));
   NewJob array = World::job(1, 1, "array");
   array.spec.array.ranges = {{1, 9, 2}};
   array.spec.array.running_max = 2;
   const JobId many = world.submitted(array);
-  const JobId gang = world.submitted(World::job(2, 2, "gang"));
+  NewJob near = World::job(2, 2, "gang");
+  near.spec.topology = {TopologyKind::kSwitch, 0, "", false};
+  near.spec.groups[0].one_clique = true;
+  near.spec.licences = {{"seat", 2}};
+  const JobId gang = world.submitted(near);
   world.submitted(World::job(1, 4, "waits"));
   world.pass();
   world.report("n1", AttemptKey{gang, {}, AttemptNo{1}}, AttemptPhase::kPrepared);

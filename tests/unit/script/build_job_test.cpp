@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "submit/script/script_text.h"
+#include "submit/script/value.h"
 
 namespace muster {
 namespace {
@@ -275,6 +276,33 @@ TEST(BuildJob, TakesGroupsWithOptionsOfTheirOwn) {
   EXPECT_EQ(error_of({"--group", "--time 1h"}),
             "gpusubmit: --group 1: --time is of the whole job: put it beside --group, not into it");
   EXPECT_EQ(error_of({"--group", "--nodes '1"}), "gpusubmit: --group 1: the quote ' is not closed");
+}
+
+TEST(BuildJob, TakesLicencesAndTopology) {
+  JobSpec spec = built(line({"--licences", "matlab:2,abaqus"}), script_context()).spec;
+  EXPECT_THAT(spec.licences, ElementsAre(LicenceCount{"abaqus", 1}, LicenceCount{"matlab", 2}));
+  const auto wish_of = [](const std::string& text) {
+    return built(line({"--topology", text}), script_context()).spec.topology;
+  };
+  EXPECT_EQ(wish_of("switch!"), (TopologyWish{TopologyKind::kSwitch, 0, "", true}));
+  EXPECT_EQ(wish_of("block"), (TopologyWish{TopologyKind::kBlock, 0, "", false}));
+  EXPECT_EQ(wish_of("switches=2!"), (TopologyWish{TopologyKind::kSwitches, 2, "", true}));
+  EXPECT_EQ(wish_of("segment=4"), (TopologyWish{TopologyKind::kSegments, 4, "", false}));
+  EXPECT_EQ(wish_of("switch:leaf1!"), (TopologyWish{TopologyKind::kSwitch, 0, "leaf1", true}));
+  EXPECT_EQ(wish_of("clique!"), TopologyWish{});
+  EXPECT_TRUE(group_of({"--gpus", "2", "--topology", "clique!"}).one_clique);
+  EXPECT_FALSE(group_of({"--gpus", "2", "--topology", "clique"}).one_clique);
+  for (const char* wrong : {"rack", "any", "switch=2", "switches", "switches=0", "segment:4",
+                            "clique=2", "switch:", "!", "switches:a"}) {
+    EXPECT_FALSE(parse_topology(wrong).ok()) << wrong;
+  }
+  for (const char* wrong : {"", "a:0", "a:", ":2", "a,a:2", "a:x", "a b"})
+    EXPECT_FALSE(parse_licences(wrong).ok()) << wrong;
+  for (const char* wrong :
+       {"0", "0.0", "1.5", "2", "m", "0m", "1001m", "-0.5", ".5", "0.0001", "0.x"})
+    EXPECT_FALSE(parse_share(wrong).ok()) << wrong;
+  for (const char* wrong : {"0-2", "3-2", "-", "1-", "1-2-3", "a"})
+    EXPECT_FALSE(parse_range(wrong, 100).ok()) << wrong;
 }
 
 }  // namespace

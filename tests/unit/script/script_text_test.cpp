@@ -156,8 +156,8 @@ INSTANTIATE_TEST_SUITE_P(
             "example --gpus 4"},
         Bad{"--gpus 1000001",
             "--gpus: \"1000001\" is too large: the limit is 1000000; for example --gpus 4"},
-        Bad{"--mem 0",
-            "--mem: \"0\" is zero: expected a memory size such as 512M, 16G or 1.5T; for example "
+        Bad{"--mem 0M",
+            "--mem: \"0M\" is zero: expected a memory size such as 512M, 16G or 1.5T; for example "
             "--mem 64G"},
         Bad{"--mem -5G",
             "--mem: \"-5G\" is negative: expected a memory size such as 512M, 16G or 1.5T; for "
