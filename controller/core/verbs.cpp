@@ -5,6 +5,7 @@
 
 #include "base/types/text.h"
 #include "controller/core/decide/admit.h"
+#include "controller/core/decide/known.h"
 #include "controller/core/gang.h"
 #include "controller/core/select.h"
 
@@ -167,7 +168,11 @@ Result<void> check_change(const Cluster& cluster, const Ledger& ledger, const Jo
     return checked;
   if (const Result<void> checked = check_limit_change(job, command, **queue, name); !checked)
     return checked;
-  return command.queue ? check_possible(cluster, ledger, **queue, facts.groups()) : Result<void>();
+  if (!command.queue) return {};
+  if (const Result<void> checked = check_possible(cluster, ledger, **queue, facts.groups());
+      !checked)
+    return checked;
+  return check_topology(cluster, ledger, **queue, facts.spec());
 }
 
 }  // namespace

@@ -164,12 +164,12 @@ class Search {
  private:
   const Topology& topology() const { return ledger_.topology(present_.cluster); }
 
+  // At none when the index says that too few have so many GPUs free.
   void look_at_all() {
-    std::vector<bool> able;
-    for (const NodeClass& node_class : ledger_.classes()) {
-      able.push_back(in_queue(need_, node_class) &&
-                     idle_failed(*group_, node_class) == Constraint::kFits);
-    }
+    const std::vector<ClassId> classes = able_classes();
+    if (nodes_from(classes, gpus_at_least()) < group_->nodes_min) return;
+    std::vector<bool> able(ledger_.classes().size());
+    for (const ClassId id : classes) able[id] = true;
     for (const NodeFree& node : ledger_.nodes()) {
       if (node.usable() && able[node.node_class]) look_at(node);
     }
@@ -231,8 +231,7 @@ class Search {
   // What could hold a member, least cost to the jobs to come first.
   void by_worth() {
     const std::vector<ClassId> classes = able_classes();
-    const bool whole = group_->gpu_milli == kMilliPerGpu;
-    const std::size_t first = whole ? group_->gpus_per_node : 0;
+    const std::size_t first = gpus_at_least();
     if (nodes_from(classes, first) < group_->nodes_min) return;
     Fragments::Walk walk =
         ledger_.fragments().walk(ledger_.books(), ask_of(need_.queue, *group_), classes);
@@ -247,6 +246,11 @@ class Search {
     is_known_fit_ = false;
     if (walk.is_partial() && !enough()) by_index(classes, first);
     walked_.clear();
+  }
+
+  // Whole free ones that a node must have.
+  std::size_t gpus_at_least() const {
+    return group_->gpu_milli == kMilliPerGpu ? group_->gpus_per_node : 0;
   }
 
   std::vector<ClassId> able_classes() const {
