@@ -49,16 +49,18 @@ enum class Verb : std::uint8_t {
   kReload,
   kConfigShow,
   kDatabaseSkip,
+  kShares,
+  kTurns,
 };
 template <>
 struct EnumNames<Verb> {
-  static constexpr std::array<std::string_view, 28> kNames{
-      "ping",     "status",      "submit",       "cancel",      "hold",
-      "release",  "requeue",     "top",          "set",         "jobs",
-      "job",      "why",         "watch",        "nodes",       "queues",
-      "accounts", "accounting",  "log-open",     "log-read",    "log-close",
-      "node-add", "node-drain",  "node-resume",  "node-remove", "node-confirm-dead",
-      "reload",   "config-show", "database-skip"};
+  static constexpr std::array<std::string_view, 30> kNames{
+      "ping",     "status",      "submit",        "cancel",      "hold",
+      "release",  "requeue",     "top",           "set",         "jobs",
+      "job",      "why",         "watch",         "nodes",       "queues",
+      "accounts", "accounting",  "log-open",      "log-read",    "log-close",
+      "node-add", "node-drain",  "node-resume",   "node-remove", "node-confirm-dead",
+      "reload",   "config-show", "database-skip", "shares",      "turns"};
 };
 
 struct Request {

@@ -5,3 +5,4 @@
 #include "base/message/envelope.h"
 #include "base/message/job_request.h"
 #include "base/message/log_request.h"
+#include "base/message/share_request.h"

@@ -37,6 +37,8 @@ constexpr bool is_mutating(Verb verb) {
     case Verb::kLogRead:
     case Verb::kLogClose:
     case Verb::kConfigShow:
+    case Verb::kShares:
+    case Verb::kTurns:
       return false;
   }
   return false;

@@ -221,6 +221,8 @@ Verdict Engine::would_place(const JobSpec& spec) const {
                    impl_->brain.cluster.applied_at());
 }
 
+Standing Engine::standing(Instant now) const { return impl_->brain.board.order.standing(now); }
+
 const Cluster& Engine::cluster() const { return impl_->brain.cluster; }
 const Liveness& Engine::liveness() const { return impl_->brain.liveness; }
 Seq Engine::seq_last() const { return impl_->brain.seq; }

@@ -15,6 +15,7 @@
 #include "controller/core/effect.h"
 #include "controller/core/event.h"
 #include "controller/core/liveness.h"
+#include "controller/core/standing.h"
 #include "controller/core/verdict.h"
 
 namespace muster {
@@ -61,6 +62,8 @@ class Engine {
   std::optional<Explanation> explain(ElementKey key, Instant now) const;
   // Whether, and where, the job would start now; nothing is changed. For --dry-run.
   Verdict would_place(const JobSpec& spec) const;
+  // Who used how much of their share, and what jobs' turns are counted from. Costs nothing.
+  Standing standing(Instant now) const;
 
   const Cluster& cluster() const;
   const Liveness& liveness() const;

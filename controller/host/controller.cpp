@@ -290,7 +290,7 @@ void Controller::Impl::wire() {
                       }});
   wire_edges();
   queries = std::make_unique<Queries>(
-      QueriesParts{view, *loop, settings, *clock, release, cluster_id, started,
+      QueriesParts{view, *loop, settings, users, *clock, release, cluster_id, started,
                    [this] {
                      const FeedStatus status = feed->status();
                      return HostStatus{status.connected, status.reached, status.error,

@@ -10,6 +10,7 @@
 #include "base/message/codec.h"
 #include "base/message/json.h"
 #include "controller/host/listing.h"
+#include "controller/host/standings.h"
 #include "controller/host/waiting_elements.h"
 #include "controller/host/watch_hub.h"
 #include "controller/sql/accounting.h"
@@ -62,6 +63,8 @@ void Queries::stop() {
 
 void Queries::take(const Caller& caller, Request request) {
   if (request.verb == Verb::kWhy) return why(caller, request);
+  if (request.verb == Verb::kShares || request.verb == Verb::kTurns)
+    return standings(caller, request);
   WorkQueue& queue = request.verb == Verb::kAccounting ? reports_ : pool_;
   auto shared = std::make_shared<const Request>(std::move(request));
   const bool queued = queue.push([this, caller, shared] {
@@ -384,6 +387,43 @@ void Queries::why(const Caller& caller, const Request& request) {
   if (queued) return;
   parts_.respond(caller,
                  refusal(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), 500));
+}
+
+// The engine hands out what it counts from; the counting is done here.
+void Queries::standings(const Caller& caller, const Request& request) {
+  const bool queued = parts_.engine.look([this, caller, request](const Engine& engine, Now now) {
+    const bool taken = reports_.push([this, caller, request, standing = engine.standing(now.at)] {
+      const auto state = parts_.view.state_at(request.seen, kSeenPatience);
+      auto body = state == nullptr ? Result<std::string>(fail(ErrorCode::kUnavailable,
+                                                              "the controller has not caught up "
+                                                              "with your last change; retry"))
+                                   : standings_for(caller, request, standing, *state);
+      parts_.respond(caller, body ? answer(caller, state->seq, std::move(*body))
+                                  : refusal(caller, body.error(), 200));
+    });
+    if (taken) return;
+    parts_.respond(caller,
+                   refusal(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), 500));
+  });
+  if (queued) return;
+  parts_.respond(caller,
+                 refusal(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), 500));
+}
+
+Result<std::string> Queries::standings_for(const Caller& caller, const Request& request,
+                                           const Standing& standing, const ViewState& state) {
+  if (request.verb == Verb::kShares) {
+    const auto name_of = [this](Uid uid) {
+      const auto user = parts_.users.find(uid);
+      return user ? user->name : std::to_string(uid.value);
+    };
+    return encode(shares_reply(standing, *state.config, caller.who, name_of));
+  }
+  const auto body = decode<JobsBody>(request.body);
+  if (!body) return body.error();
+  if (body->jobs.size() == 1 && state.jobs.find(body->jobs[0].job.value) == nullptr)
+    return no_such_job(body->jobs[0].job);
+  return encode(turns_reply(standing, state, *body));
 }
 
 void Queries::accounting(const Caller& caller, const Request& request) {

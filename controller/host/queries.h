@@ -14,6 +14,7 @@
 #include "controller/host/clock.h"
 #include "controller/host/engine_loop.h"
 #include "controller/host/settings.h"
+#include "controller/host/users.h"
 #include "controller/host/view.h"
 #include "controller/host/wait_reasons.h"
 #include "controller/host/work_queue.h"
@@ -34,6 +35,7 @@ struct QueriesParts {
   const View& view;
   EngineLoop& engine;
   const Settings& settings;
+  Users& users;
   const Clock& clock;
   std::string release;
   std::string cluster_id;
@@ -65,6 +67,9 @@ class Queries {
   Result<ChangeReply> skipped(const Caller& caller, const DatabaseSkipBody& body);
   std::string status(const Caller& caller, const ViewState& state);
   void why(const Caller& caller, const Request& request);
+  void standings(const Caller& caller, const Request& request);
+  Result<std::string> standings_for(const Caller& caller, const Request& request,
+                                    const Standing& standing, const ViewState& state);
   void accounting(const Caller& caller, const Request& request);
 
   QueriesParts parts_;

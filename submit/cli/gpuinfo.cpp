@@ -6,6 +6,7 @@
 #include "base/message/json.h"
 #include "base/types/hostlist.h"
 #include "base/types/size.h"
+#include "base/types/text.h"
 #include "submit/cli/caller.h"
 #include "submit/cli/command.h"
 #include "submit/cli/table.h"
@@ -15,20 +16,25 @@ namespace {
 
 constexpr std::array kOptions{
     Option{.name = "gpus", .letter = 'g', .help = "a line for each GPU, with who holds it"},
+    Option{.name = "shares", .help = "accounts: their shares, what was used, and how you stand"},
 };
 
 constexpr Command kCommand{
     .name = "gpuinfo",
     .summary = "show nodes and GPUs, and who holds which",
-    .synopsis = "gpuinfo [options] [NODES…]",
+    .synopsis = "gpuinfo [options] [NODES…]\ngpuinfo --shares",
     .options = kOptions,
     .notes =
         "NODES is a list such as n1 or n[1-16]. With NODES, or with --gpus, the GPUs are shown one "
-        "by one.",
+        "by one.\n"
+        "With --shares: the tree of accounts with the part of the cluster that is due to each, the "
+        "part of\n"
+        "what was used, and the factor for fair share that its jobs get.",
     .examples =
         "gpuinfo             # all nodes\n"
         "gpuinfo --gpus      # all GPUs and their holders\n"
-        "gpuinfo n[1-4]      # these nodes",
+        "gpuinfo n[1-4]      # these nodes\n"
+        "gpuinfo --shares    # who has used how much of their share",
 };
 
 Colour colour_of(const std::string& state) {
@@ -97,8 +103,48 @@ std::string gpus_table(const std::vector<NodeRow>& rows, const Terminal& termina
   return table.render(terminal);
 }
 
+// Thousandths of a percent hide where a tenth does.
+std::string percent(std::uint32_t ppm) {
+  const std::uint32_t tenths = (ppm + 500) / 1000;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+}
+
+std::string shares_table(const SharesReply& shares, const Terminal& terminal) {
+  Table table({{"ACCOUNT"},
+               {"USER"},
+               {"SHARE", Align::kRight},
+               {"USED", Align::kRight},
+               {"FACTOR", Align::kRight, 0, 1}});
+  for (const ShareLine& row : shares.rows) {
+    const bool is_user = !row.user.empty();
+    std::string factor = std::to_string(1000 + row.factor_ppm / 1000);
+    factor = (row.factor_ppm >= 1000000 ? "1." : "0.") + factor.substr(factor.size() - 3);
+    table.add({std::string(std::size_t{row.depth} * 2, ' ') + (is_user ? "" : row.account),
+               is_user ? row.user : "-", percent(row.share_ppm), percent(row.used_ppm),
+               is_user ? factor : "-"});
+  }
+  return table.render(terminal);
+}
+
+int show_shares(const Invocation& call) {
+  if (!call.words.operands.empty())
+    return fail_usage(call, "--shares is about accounts; leave the nodes out");
+  Caller caller(call);
+  auto reply = caller.ask<SharesReply>(Verb::kShares, NoBody{});
+  if (!reply) return fail_command(call, reply.error());
+  if (call.json) {
+    print(to_json(*reply) + "\n");
+    return kExitOk;
+  }
+  std::string text = shares_table(*reply, describe_stdout()) + "\n";
+  for (const std::string& line : reply->own) text += escape_for_terminal(line) + "\n";
+  print(text);
+  return kExitOk;
+}
+
 int run(const Invocation& call) {
   if (call.words.has_rest) return fail_usage(call, "unexpected \"--\"");
+  if (call.options().has("shares")) return show_shares(call);
   NodesBody body;
   for (const std::string& word : call.words.operands) {
     auto names = parse_hostlist(word);

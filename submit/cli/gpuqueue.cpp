@@ -48,21 +48,28 @@ constexpr std::array kOptions{
            .kind = K::kText,
            .help = "why this job waits, with numbers",
            .example = "17"},
+    Option{.name = "priority", .letter = 'p', .help = "what the turns of pending jobs are made of"},
     Option{.name = "watch", .letter = 'w', .help = "stay and show changes; Ctrl-C ends it"},
 };
 
 constexpr Command kCommand{
     .name = "gpuqueue",
     .summary = "show jobs that wait and run",
-    .synopsis = "gpuqueue [options]\ngpuqueue [options] JOB…\ngpuqueue --why JOB",
+    .synopsis =
+        "gpuqueue [options]\ngpuqueue [options] JOB…\ngpuqueue --why JOB\ngpuqueue --priority "
+        "[JOB…]",
     .options = kOptions,
     .notes =
-        "A JOB is 17, 17_3 (an element of an array) or 17_[0-9]. With JOBs each is shown in full.",
+        "A JOB is 17, 17_3 (an element of an array) or 17_[0-9]. With JOBs each is shown in full.\n"
+        "--priority shows who comes first, first: by the queue's priority, then by points: the "
+        "job's own\n"
+        "priority, and for age, fair share and size a weight times a factor.",
     .examples =
         "gpuqueue                       # your jobs\n"
         "gpuqueue --all --state running # what runs on the cluster\n"
         "gpuqueue 17                    # one job in full\n"
         "gpuqueue --why 17              # why it waits and what would let it start\n"
+        "gpuqueue --all --priority      # whose turn comes first, and why\n"
         "gpuqueue --watch               # live",
 };
 
@@ -207,6 +214,22 @@ int show_why(const Invocation& call) {
   return kExitOk;
 }
 
+int show_turns(const Invocation& call, JobsBody which) {
+  if (!call.words.operands.empty()) {
+    auto jobs = parse_jobs(call.words.operands);
+    if (!jobs) return fail_usage(call, jobs.error().message);
+    which.jobs = *std::move(jobs);
+    which.users.clear();
+  }
+  Caller caller(call);
+  auto reply = caller.ask<TurnsReply>(Verb::kTurns, which);
+  if (!reply) return fail_command(call, reply.error());
+  print(call.json ? to_json(*reply) + "\n" : turns_table(*reply, describe_stdout()));
+  if (reply->rows_left_off != 0)
+    print_note(call, std::to_string(reply->rows_left_off) + " jobs that come later are left out");
+  return kExitOk;
+}
+
 int run(const Invocation& call) {
   if (call.words.has_rest) return fail_usage(call, "unexpected \"--\"");
   if (call.options().has("why")) {
@@ -223,6 +246,7 @@ int run(const Invocation& call) {
     filter->users.clear();
   }
   if (call.options().has("watch")) return watch_queue(call, *filter);
+  if (call.options().has("priority")) return show_turns(call, *filter);
   if (!call.words.operands.empty()) return show_jobs(call);
   return show_list(call, *filter);
 }

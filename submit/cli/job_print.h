@@ -30,6 +30,9 @@ std::string job_in_full(const JobReply& job, const Terminal& terminal, WallTime 
 // The sentence and the figures behind it.
 std::string why_text(const WhyReply& why, const Terminal& terminal);
 
+// What the turns of jobs are made of: the points for each factor, and their sum.
+std::string turns_table(const TurnsReply& turns, const Terminal& terminal);
+
 // "2 nodes, each: 4 tasks, 4 CPUs, 4 GPUs", a line for each group.
 std::string groups_text(const JobSpec& spec);
 

@@ -8,20 +8,15 @@
 
 namespace muster {
 
-constexpr std::int64_t kPoint = 1000000;  // Scores are counted in millionths of a point.
-
-struct PriorityFactors {
-  std::uint32_t age = 0;  // Of kFactorOne, as the others.
-  std::uint32_t fair_share = 0;
-  std::uint32_t size = 0;
-};
-
 struct Order {
   Shares shares;
   std::uint64_t gpus_total = 0;  // Of all nodes.
 
   void rebuild(const Cluster& cluster);
   void count_gpus(const Cluster& cluster);
+  Standing standing(Instant now) const {
+    return {shares.factors(), shares.rows_shared(), gpus_total, now};
+  }
   PriorityFactors factors(const Cluster& cluster, const Job& job, Instant now) const;
   // Higher comes first.
   std::int64_t score(const Cluster& cluster, const Job& job, Instant now) const;

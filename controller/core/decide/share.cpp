@@ -198,25 +198,18 @@ void Shares::refresh(const Cluster& cluster, Instant now) {
   Tree tree(cluster);
   for (const auto& [key, amount] : used) tree.add_user(key, amount);
   tree.rank();
-  factors_.clear();
-  newcomers_.clear();
-  rows_.clear();
+  auto factors = std::make_shared<ShareFactors>();
+  auto rows = std::make_shared<std::vector<ShareRow>>();
   tree.each([&](const Tree::Node& node, std::uint32_t depth) {
     if (node.is_user)
-      factors_[{node.account, node.uid}] = node.factor;
+      factors->users[{node.account, node.uid}] = node.factor;
     else
-      newcomers_[node.account] = node.factor;
-    rows_.push_back(
-        {node.account, "", node.uid, depth, node.share, tree.used_of(node), node.factor});
-    if (node.is_user) rows_.back().user = std::to_string(node.uid.value);
+      factors->newcomers[node.account] = node.factor;
+    rows->push_back(
+        {node.account, node.uid, node.is_user, depth, node.share, tree.used_of(node), node.factor});
   });
-}
-
-std::uint32_t Shares::factor(const std::string& account, Uid uid) const {
-  const auto found = factors_.find({account, uid});
-  if (found != factors_.end()) return found->second;
-  const auto newcomer = newcomers_.find(account);
-  return newcomer == newcomers_.end() ? kFactorOne : newcomer->second;
+  factors_ = std::move(factors);
+  rows_ = std::move(rows);
 }
 
 }  // namespace muster

@@ -5,29 +5,16 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
+#include <memory>
 #include <vector>
 
 #include "base/types/ids.h"
 #include "base/types/time.h"
 #include "controller/core/cluster.h"
+#include "controller/core/standing.h"
 #include "controller/core/usage.h"
 
 namespace muster {
-
-constexpr std::uint32_t kFactorOne = 1000000;   // A factor of 1.
-constexpr std::uint64_t kPartOne = 1000000000;  // A part of 1.
-
-// A node of the tree, for people: shares and usage as parts of the whole cluster.
-struct ShareRow {
-  std::string account;
-  std::string user;  // Empty: the account itself.
-  Uid uid;
-  std::uint32_t depth = 0;
-  std::uint64_t share = 0;            // Of the cluster, in parts of kPartOne.
-  std::uint64_t used = 0;             // Of what everybody used, decayed; as well.
-  std::uint32_t factor = kFactorOne;  // Meaningful for a user.
-};
 
 class Shares {
  public:
@@ -37,10 +24,10 @@ class Shares {
 
   // Counts anew. What runs is charged up to now.
   void refresh(const Cluster& cluster, Instant now);
-  // As of the last refresh: 0…kFactorOne, higher comes first. Somebody new stands where one who has
-  // used nothing would.
-  std::uint32_t factor(const std::string& account, Uid uid) const;
-  const std::vector<ShareRow>& rows() const { return rows_; }
+  // As of the last refresh; these objects do not change.
+  const std::shared_ptr<const ShareFactors>& factors() const { return factors_; }
+  const std::shared_ptr<const std::vector<ShareRow>>& rows_shared() const { return rows_; }
+  const std::vector<ShareRow>& rows() const { return *rows_; }
 
  private:
   struct Running {
@@ -56,9 +43,9 @@ class Shares {
 
   std::map<AttemptKey, Running> running_;
   std::map<UsageKey, Flow> flows_;
-  std::map<UsageKey, std::uint32_t> factors_;
-  std::map<std::string, std::uint32_t> newcomers_;  // By account.
-  std::vector<ShareRow> rows_;
+  std::shared_ptr<const ShareFactors> factors_ = std::make_shared<const ShareFactors>();
+  std::shared_ptr<const std::vector<ShareRow>> rows_ =
+      std::make_shared<const std::vector<ShareRow>>();
 };
 
 }  // namespace muster

@@ -92,6 +92,59 @@ TEST(Queue, AsksForFurtherPages) {
   EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 50002);
 }
 
+TEST(Queue, ShowsWhatTurnsAreMadeOf) {
+  FakeGateway gateway([](const Request& request) {
+    if (request.verb != Verb::kTurns) return bad(ErrorCode::kInvalid, "another verb");
+    TurnsReply reply;
+    reply.age_weight = 100;
+    reply.fair_share_weight = 1000;
+    reply.rows.resize(1);
+    TurnRow& row = reply.rows[0];
+    row.job = JobId{18};
+    row.user = "kim";
+    row.account = "vision";
+    row.queue = "batch";
+    row.queue_priority = 5;
+    row.priority = -3;
+    row.age_ppm = 250000;
+    row.fair_share_ppm = 333333;
+    row.points_milli = 355333;
+    reply.rows_left_off = 7;
+    return good(reply);
+  });
+  const Finished ran = run_command(gateway, "gpuqueue --priority 18");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "JOB  USER  ACCOUNT  QUEUE  QUEUE PRIO  POINTS  OWN   AGE  FAIR SHARE  SIZE\n"
+            "18   kim   vision   batch           5   355.3   -3  25.0       333.3   0.0\n");
+  EXPECT_THAT(ran.err, HasSubstr("7 jobs that come later are left out"));
+  const auto body = gateway.body_of<JobsBody>(Verb::kTurns);
+  ASSERT_EQ(body.jobs.size(), 1U);
+  EXPECT_TRUE(body.users.empty());
+  EXPECT_THAT(run_command(gateway, "gpuqueue --priority --all --json").out,
+              HasSubstr("\"points_milli\":355333"));
+}
+
+TEST(Info, ShowsTheTreeOfSharesAndHowOneStands) {
+  FakeGateway gateway([](const Request& request) {
+    if (request.verb != Verb::kShares) return bad(ErrorCode::kInvalid, "another verb");
+    SharesReply reply;
+    reply.rows = {{"lab-a", "", 0, 200000, 605000, 100000}, {"lab-a", "kim", 1, 200000, 605000, 5}};
+    reply.own = {"account lab-a: its share 20 %"};
+    return good(reply);
+  });
+  const Finished ran = run_command(gateway, "gpuinfo --shares");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "ACCOUNT  USER   SHARE    USED  FACTOR\n"
+            "lab-a    -     20.0 %  60.5 %       -\n"
+            "         kim   20.0 %  60.5 %   0.000\n"
+            "\n"
+            "account lab-a: its share 20 %\n");
+  EXPECT_THAT(run_command(gateway, "gpuinfo --shares --json").out, HasSubstr("\"own\":["));
+  EXPECT_EQ(run_command(gateway, "gpuinfo --shares n1").status, 64);
+}
+
 Response page_of(std::uint64_t first, std::uint64_t last, bool more) {
   JobsReply reply;
   for (std::uint64_t id = first; id <= last; ++id) {
