@@ -51,16 +51,19 @@ enum class Verb : std::uint8_t {
   kDatabaseSkip,
   kShares,
   kTurns,
+  kObjects,
+  kObjectChange,
 };
 template <>
 struct EnumNames<Verb> {
-  static constexpr std::array<std::string_view, 30> kNames{
-      "ping",     "status",      "submit",        "cancel",      "hold",
-      "release",  "requeue",     "top",           "set",         "jobs",
-      "job",      "why",         "watch",         "nodes",       "queues",
-      "accounts", "accounting",  "log-open",      "log-read",    "log-close",
-      "node-add", "node-drain",  "node-resume",   "node-remove", "node-confirm-dead",
-      "reload",   "config-show", "database-skip", "shares",      "turns"};
+  static constexpr std::array<std::string_view, 32> kNames{
+      "ping",     "status",       "submit",        "cancel",      "hold",
+      "release",  "requeue",      "top",           "set",         "jobs",
+      "job",      "why",          "watch",         "nodes",       "queues",
+      "accounts", "accounting",   "log-open",      "log-read",    "log-close",
+      "node-add", "node-drain",   "node-resume",   "node-remove", "node-confirm-dead",
+      "reload",   "config-show",  "database-skip", "shares",      "turns",
+      "objects",  "object-change"};
 };
 
 struct Request {

@@ -75,6 +75,8 @@ struct SelectBody {
   std::optional<std::string> account;
   std::optional<std::int32_t> priority;
   std::optional<std::string> name;
+  std::optional<std::string> qos;  // Empty: none.
+  std::optional<std::int32_t> nice;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "jobs", self.jobs);
@@ -88,6 +90,8 @@ struct SelectBody {
     visit(9, "account", self.account);
     visit(10, "priority", self.priority);
     visit(11, "name", self.name);
+    visit(20, "qos", self.qos);
+    visit(21, "nice", self.nice);
   }
 };
 

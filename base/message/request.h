@@ -5,4 +5,5 @@
 #include "base/message/envelope.h"
 #include "base/message/job_request.h"
 #include "base/message/log_request.h"
+#include "base/message/object_request.h"
 #include "base/message/share_request.h"

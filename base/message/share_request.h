@@ -53,6 +53,9 @@ struct TurnRow {
   std::uint32_t fair_share_ppm = 0;
   std::uint32_t size_ppm = 0;
   std::int64_t points_milli = 0;  // In all, thousandths.
+  std::string qos;
+  std::int32_t qos_points = 0;
+  std::int32_t nice = 0;  // Points taken off.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "job", self.job);
@@ -66,6 +69,9 @@ struct TurnRow {
     visit(9, "fair_share_ppm", self.fair_share_ppm);
     visit(10, "size_ppm", self.size_ppm);
     visit(11, "points_milli", self.points_milli);
+    visit(12, "qos", self.qos);
+    visit(13, "qos_points", self.qos_points);
+    visit(14, "nice", self.nice);
   }
 };
 struct TurnsReply {

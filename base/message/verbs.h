@@ -22,6 +22,7 @@ constexpr bool is_mutating(Verb verb) {
     case Verb::kNodeConfirmDead:
     case Verb::kReload:
     case Verb::kDatabaseSkip:
+    case Verb::kObjectChange:
       return true;
     case Verb::kPing:
     case Verb::kStatus:
@@ -39,6 +40,7 @@ constexpr bool is_mutating(Verb verb) {
     case Verb::kConfigShow:
     case Verb::kShares:
     case Verb::kTurns:
+    case Verb::kObjects:
       return false;
   }
   return false;

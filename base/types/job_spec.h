@@ -29,6 +29,8 @@ constexpr std::uint32_t kNodesPerJobMax = 100000;
 constexpr std::uint32_t kTasksPerNodeMax = 4096;
 constexpr std::size_t kLicencesPerJobMax = 16;
 
+constexpr std::int32_t kNiceMax = 1000000;
+
 enum class LaunchMode : std::uint8_t { kScript, kTasks, kTorchrun };
 template <>
 struct EnumNames<LaunchMode> {
@@ -121,6 +123,8 @@ struct JobSpec {
       false;  // Tasks run on the first node only (LaunchMode::kScript): their end ends the job.
   std::vector<LicenceCount> licences;  // In the order of their names.
   TopologyWish topology;
+  std::string qos;        // Empty: none.
+  std::int32_t nice = 0;  // Points taken off; users may not give themselves any.
   auto operator<=>(const JobSpec&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -137,6 +141,8 @@ struct JobSpec {
     visit(11, "first_node_only", self.first_node_only);
     visit(16, "licences", self.licences);
     visit(17, "topology", self.topology);
+    visit(20, "qos", self.qos);
+    visit(21, "nice", self.nice);
   }
 };
 

@@ -241,6 +241,8 @@ void ClusterApply::operator()(const JobChanged& event) {
   if (event.queue) terms.queue = *event.queue;
   if (event.account) terms.account = *event.account;
   if (event.priority) terms.priority = *event.priority;
+  if (event.qos) terms.qos = *event.qos;
+  if (event.nice) terms.nice = *event.nice;
   if (event.name) facts->name = *event.name;
   const std::shared_ptr<const JobTerms> old = facts->terms;
   facts->terms = cluster.terms_.take(terms);

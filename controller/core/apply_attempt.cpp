@@ -113,7 +113,7 @@ std::uint64_t digest_of_usage(const UsageKey& key, const Usage& usage) {
 }
 
 void ClusterApply::charge(const JobFacts& facts, const Attempt& attempt) {
-  const std::uint64_t milli = weighted_milli(cluster, *attempt.place);
+  const std::uint64_t milli = charged_milli(cluster, facts, *attempt.place);
   if (!attempt.launched || milli == 0 || attempt.launched_at >= stamp.at) return;
   const UsageKey key{facts.account(), facts.uid()};
   Usage& usage = cluster.usage_[key];

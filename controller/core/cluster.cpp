@@ -64,6 +64,13 @@ const AccountConfig* Cluster::find_account(std::string_view name) const {
   return nullptr;
 }
 
+const QosConfig* Cluster::find_qos(std::string_view name) const {
+  for (const QosConfig& qos : config_->qos) {
+    if (qos.name == name) return &qos;
+  }
+  return nullptr;
+}
+
 const RecentRequest* Cluster::find_request(const RequestId& request, Instant now) const {
   const RecentRequest* found = find_in(requests_, request);
   return found != nullptr && now - found->at < kRequestKept ? found : nullptr;
@@ -124,6 +131,12 @@ std::uint64_t weighted_milli(const Cluster& cluster, const Place& place) {
     }
   }
   return std::max(gpus, cpus);
+}
+
+std::uint64_t charged_milli(const Cluster& cluster, const JobFacts& job, const Place& place) {
+  const std::uint64_t milli = weighted_milli(cluster, place);
+  const QosConfig* qos = job.qos().empty() ? nullptr : cluster.find_qos(job.qos());
+  return qos == nullptr ? milli : milli * qos->usage_milli / 1000;
 }
 
 }  // namespace muster

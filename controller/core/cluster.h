@@ -76,6 +76,7 @@ class Cluster {
   const std::shared_ptr<const ClusterConfig>& config_shared() const { return config_; }
   const QueueConfig* find_queue(std::string_view name) const;
   const AccountConfig* find_account(std::string_view name) const;
+  const QosConfig* find_qos(std::string_view name) const;
 
   const RecentRequest* find_request(const RequestId& request, Instant now) const;
   JobId job_next() const { return job_next_; }
@@ -131,5 +132,7 @@ class Cluster {
 // What the place counts for in fair share: weighted milli-GPUs, by its GPUs or its CPUs, whichever
 // are more.
 std::uint64_t weighted_milli(const Cluster& cluster, const Place& place);
+// The same as the job's QOS counts it.
+std::uint64_t charged_milli(const Cluster& cluster, const JobFacts& job, const Place& place);
 
 }  // namespace muster

@@ -88,6 +88,8 @@ struct SetJobs {
   std::optional<std::string> account;
   std::optional<std::int32_t> priority;
   std::optional<std::string> name;
+  std::optional<std::string> qos = std::nullopt;  // Empty: none.
+  std::optional<std::int32_t> nice = std::nullopt;
 };
 
 enum class NodeVerb : std::uint8_t { kDrain, kResume, kRemove, kConfirmDead };
@@ -103,9 +105,17 @@ struct EnrolNode {
   std::string node;
   std::string public_key;  // Z85, 40 characters.
 };
+enum class ConfigSource : std::uint8_t {
+  kFile,       // Read again: what gpuadmin set at run time stays.
+  kStart,      // The same at the start, when removing what jobs use is no reason to stay away.
+  kFileAlone,  // The file as it is: what gpuadmin set is undone.
+  kObjects,    // Made from the one with version `based_on` by a change of one object.
+};
 struct ApplyConfig {
   Requester who;
   ClusterConfig config;
+  ConfigSource source = ConfigSource::kFile;
+  std::uint64_t based_on = 0;
 };
 
 // ---- from workers; node is the authenticated one ----

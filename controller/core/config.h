@@ -8,6 +8,7 @@
 #include "base/types/fields.h"
 #include "base/types/ids.h"
 #include "base/types/time.h"
+#include "controller/core/limit_config.h"
 
 namespace muster {
 
@@ -23,6 +24,10 @@ struct QueueConfig {
   std::uint32_t retries_max = 3;  // After faults that were not the job's own.
   bool allow_root_jobs = false;
   std::uint32_t planned_starts = 4;  // Blocked jobs that nodes are kept free for; 0: none.
+  Limits limits = {};                // Of all its jobs.
+  Limits user_limits = {};           // Of each user's.
+  Limits account_limits = {};        // Of each account's, with the accounts below.
+  bool at_run_time = false;          // Set by gpuadmin: a reload leaves it as it is.
   auto operator<=>(const QueueConfig&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -37,6 +42,10 @@ struct QueueConfig {
     visit(9, "retries_max", self.retries_max);
     visit(10, "allow_root_jobs", self.allow_root_jobs);
     visit(11, "planned_starts", self.planned_starts);
+    visit(20, "limits", self.limits);
+    visit(21, "user_limits", self.user_limits);
+    visit(22, "account_limits", self.account_limits);
+    visit(23, "at_run_time", self.at_run_time);
   }
 };
 
@@ -45,6 +54,9 @@ struct AccountConfig {
   std::string parent;              // Empty: the root.
   std::vector<std::string> users;  // Empty: every user.
   std::uint32_t shares = 1;        // Beside its siblings.
+  Limits limits = {};              // Of all its jobs, with those of the accounts below.
+  Limits user_limits = {};         // Of each user's of them.
+  bool at_run_time = false;        // Set by gpuadmin: a reload leaves it as it is.
   auto operator<=>(const AccountConfig&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -52,6 +64,9 @@ struct AccountConfig {
     visit(2, "parent", self.parent);
     visit(3, "users", self.users);
     visit(4, "shares", self.shares);
+    visit(5, "limits", self.limits);
+    visit(6, "user_limits", self.user_limits);
+    visit(7, "at_run_time", self.at_run_time);
   }
 };
 
@@ -149,6 +164,9 @@ struct ClusterConfig {
   PriorityConfig priority;
   std::vector<LicenceConfig> licences;
   std::vector<SwitchConfig> switches;
+  std::vector<QosConfig> qos;
+  std::vector<UserConfig> users;
+  std::vector<std::string> removed;  // By gpuadmin, as "queue day": a reload leaves them out.
   auto operator<=>(const ClusterConfig&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -162,6 +180,9 @@ struct ClusterConfig {
     visit(8, "priority", self.priority);
     visit(23, "licences", self.licences);
     visit(24, "switches", self.switches);
+    visit(20, "qos", self.qos);
+    visit(21, "users", self.users);
+    visit(22, "removed", self.removed);
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controller/core/config_check.h"
 #include "controller/core/decide/explain.h"
 #include "controller/core/fleet.h"
 #include "controller/core/gang.h"
@@ -38,14 +39,34 @@ struct NoteChange {
   }
 };
 
+Result<void> check_applied(const Step& step, const ClusterConfig& config, ConfigSource source) {
+  if (const Result<void> checked = check_config(config); !checked) return checked;
+  return source == ConfigSource::kStart ? Result<void>() : check_in_use(step.cluster(), config);
+}
+
 void apply_config(Step& step, const ApplyConfig& command) {
   if (command.who.role != Role::kAdmin) {
     return step.refuse(
         fail(ErrorCode::kConflict, "only an administrator may apply a configuration"));
   }
+  const ClusterConfig& now = step.cluster().config();
+  if (command.source == ConfigSource::kObjects && command.based_on != now.version) {
+    return step.refuse(
+        fail(ErrorCode::kConflict, "the configuration has changed meanwhile; try again"));
+  }
   ClusterConfig config = command.config;
-  config.version = step.cluster().config().version;
-  if (config == step.cluster().config()) return;
+  if (command.source == ConfigSource::kFile || command.source == ConfigSource::kStart) {
+    config = join_run_time(now, std::move(config), step.out().reply.notes);
+    if (!step.out().reply.notes.empty())
+      step.note(
+          "gpuadmin reload --force takes the file alone; gpuadmin config export writes what is in "
+          "force");
+  }
+  if (const Result<void> checked = check_applied(step, config, command.source); !checked)
+    return step.refuse(checked.error());
+  for (std::string& warning : config_warnings(config)) step.note("warning: " + std::move(warning));
+  config.version = now.version;
+  if (config == now) return;
   ++config.version;
   step.emit(ConfigApplied{std::move(config), name_of_requester(command.who)});
   step.want_pass();
@@ -216,8 +237,8 @@ std::optional<Explanation> Engine::explain(ElementKey key, Instant now) const {
   return explain_element(impl_->brain.cluster, impl_->brain.board, key, now);
 }
 
-Verdict Engine::would_place(const JobSpec& spec) const {
-  return place_new(impl_->brain.cluster, impl_->brain.board, spec,
+Verdict Engine::would_place(const Requester& who, const JobSpec& spec) const {
+  return place_new(impl_->brain.cluster, impl_->brain.board, {who.uid, who.user, spec},
                    impl_->brain.cluster.applied_at());
 }
 

@@ -220,6 +220,8 @@ struct JobChanged {
   std::optional<std::string> name;
   std::optional<std::int64_t> top;  // Order among the user's own pending jobs; higher is earlier.
   std::string by;
+  std::optional<std::string> qos = std::nullopt;
+  std::optional<std::int32_t> nice = std::nullopt;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "job", self.job);
@@ -230,6 +232,8 @@ struct JobChanged {
     visit(6, "name", self.name);
     visit(7, "top", self.top);
     visit(8, "by", self.by);
+    visit(20, "qos", self.qos);
+    visit(21, "nice", self.nice);
   }
 };
 // The job leaves memory: SQL has it.

@@ -60,13 +60,27 @@ JobSpec JobFacts::spec() const {
   spec.first_node_only = terms->first_node_only;
   spec.licences = terms->licences;
   spec.topology = terms->topology;
+  spec.qos = terms->qos;
+  spec.nice = terms->nice;
   return spec;
 }
 
 JobTerms terms_of(const JobSpec& spec) {
-  return {spec.queue,           spec.account,  spec.groups,  spec.time_limit,
-          spec.priority,        spec.requeue,  spec.ports,   spec.array,
-          spec.first_node_only, spec.licences, spec.topology};
+  JobTerms terms;
+  terms.queue = spec.queue;
+  terms.account = spec.account;
+  terms.groups = spec.groups;
+  terms.time_limit = spec.time_limit;
+  terms.priority = spec.priority;
+  terms.requeue = spec.requeue;
+  terms.ports = spec.ports;
+  terms.array = spec.array;
+  terms.first_node_only = spec.first_node_only;
+  terms.licences = spec.licences;
+  terms.topology = spec.topology;
+  terms.qos = spec.qos;
+  terms.nice = spec.nice;
+  return terms;
 }
 
 std::uint32_t elements_total(const ArraySpec& array) {

@@ -50,6 +50,8 @@ struct JobTerms {
   bool first_node_only = false;
   std::vector<LicenceCount> licences;
   TopologyWish topology;
+  std::string qos;
+  std::int32_t nice = 0;
   auto operator<=>(const JobTerms&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -64,6 +66,8 @@ struct JobTerms {
     visit(9, "first_node_only", self.first_node_only);
     visit(16, "licences", self.licences);
     visit(17, "topology", self.topology);
+    visit(20, "qos", self.qos);
+    visit(21, "nice", self.nice);
   }
 };
 
@@ -94,6 +98,8 @@ struct JobFacts {
   const std::vector<Group>& groups() const { return terms->groups; }
   Duration time_limit() const { return terms->time_limit; }
   std::int32_t priority() const { return terms->priority; }
+  const std::string& qos() const { return terms->qos; }
+  std::int32_t nice() const { return terms->nice; }
   bool is_array() const { return !terms->array.ranges.empty(); }
   JobSpec spec() const;  // Put together again; hold is false (the elements' states tell).
 };

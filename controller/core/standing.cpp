@@ -24,21 +24,25 @@ std::uint32_t ShareFactors::of(const std::string& account, Uid uid) const {
   return newcomer == newcomers.end() ? kFactorOne : newcomer->second;
 }
 
-PriorityFactors factors_of(const Standing& standing, const PriorityConfig& weights,
+PriorityFactors factors_of(const Standing& standing, const ClusterConfig& config,
                            const JobFacts& job, Duration age) {
   std::uint64_t gpus = 0;
   for (const Group& group : job.groups())
     gpus += std::uint64_t{group.nodes_min} * group.gpus_per_node;
   PriorityFactors factors;
-  factors.age = part(ms_of(age), ms_of(weights.age_max));
+  factors.age = part(ms_of(age), ms_of(config.priority.age_max));
   factors.fair_share = standing.factors->of(job.account(), job.uid());
   factors.size = part(gpus, standing.gpus_total);
+  for (const QosConfig& qos : config.qos) {
+    if (qos.name == job.qos()) factors.qos = qos.priority;
+  }
   return factors;
 }
 
 std::int64_t score_of(const PriorityConfig& weights, const JobFacts& job,
                       const PriorityFactors& factors) {
-  return std::int64_t{job.priority()} * kPoint + std::int64_t{weights.age} * factors.age +
+  const std::int64_t own = std::int64_t{job.priority()} + factors.qos - job.nice();
+  return own * kPoint + std::int64_t{weights.age} * factors.age +
          std::int64_t{weights.fair_share} * factors.fair_share +
          std::int64_t{weights.size} * factors.size;
 }

@@ -50,10 +50,11 @@ struct PriorityFactors {
   std::uint32_t age = 0;
   std::uint32_t fair_share = 0;
   std::uint32_t size = 0;
+  std::int32_t qos = 0;  // Points.
 };
 
 // `age` is the job's, or of the one whose place it took.
-PriorityFactors factors_of(const Standing& standing, const PriorityConfig& weights,
+PriorityFactors factors_of(const Standing& standing, const ClusterConfig& config,
                            const JobFacts& job, Duration age);
 // Higher comes first, in parts of kPoint.
 std::int64_t score_of(const PriorityConfig& weights, const JobFacts& job,

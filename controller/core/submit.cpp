@@ -3,6 +3,7 @@
 
 #include "controller/core/decide/admit.h"
 #include "controller/core/decide/explain.h"
+#include "controller/core/decide/submit_limits.h"
 
 namespace muster {
 namespace {
@@ -56,8 +57,9 @@ std::string label(const SubmitJobs& command, std::size_t index) {
 }
 
 void note_dry_run(Step& step, const SubmitJobs& command, std::size_t index, const JobSpec& spec) {
-  step.note(label(command, index) +
-            sentence_for_new(step.cluster(), step.brain().board, spec, step.now().at));
+  step.note(label(command, index) + sentence_for_new(step.cluster(), step.brain().board,
+                                                     {command.who.uid, command.who.user, spec},
+                                                     step.now().at));
 }
 
 }  // namespace
@@ -69,6 +71,7 @@ void submit_jobs(Step& step, const SubmitJobs& command) {
   }
   std::vector<JobSpec> specs;
   specs.reserve(command.jobs.size());
+  SubmitLimits limits(step.cluster(), step.brain().board.limits);
   for (std::size_t i = 0; i < command.jobs.size(); ++i) {
     const JobSpec* before = specs.empty() ? nullptr : &specs.back();
     Result<JobSpec> spec =
@@ -76,6 +79,9 @@ void submit_jobs(Step& step, const SubmitJobs& command) {
     if (!spec) {
       return step.refuse(fail(spec.error().code, label(command, i) + spec.error().message));
     }
+    const Result<void> within = limits.check(command.who.uid, command.who.user, terms_of(*spec));
+    if (!within)
+      return step.refuse(fail(within.error().code, label(command, i) + within.error().message));
     specs.push_back(*std::move(spec));
   }
   const std::uint64_t first = step.cluster().job_next().value;

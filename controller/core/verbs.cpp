@@ -6,6 +6,7 @@
 #include "base/types/text.h"
 #include "controller/core/decide/admit.h"
 #include "controller/core/decide/known.h"
+#include "controller/core/decide/submit_limits.h"
 #include "controller/core/gang.h"
 #include "controller/core/select.h"
 
@@ -136,43 +137,78 @@ Result<const QueueConfig*> queue_for_change(const Cluster& cluster, const JobFac
               "queue " + facts.queue() + " no longer exists; set queue= as well");
 }
 
-Result<void> check_change(const Cluster& cluster, const Ledger& ledger, const Job& job,
-                          const SetJobs& command) {
-  const JobFacts& facts = job.facts();
-  const std::string name = "job " + std::to_string(facts.id.value);
-  if (job.is_ended()) return fail(ErrorCode::kConflict, name + " has ended");
-  const bool moves = command.time_limit || command.queue || command.account;
-  const bool runs = job.count(ElementState::kActive) != 0;
-  if (runs && (command.queue || command.account)) {
+// What runs keeps what it was started with.
+Result<void> check_running(const JobFacts& facts, const SetJobs& command, const std::string& name) {
+  if (command.queue || command.account || command.qos) {
     return fail(ErrorCode::kConflict,
-                name + " is running: its queue and account are fixed; requeue it first");
+                name + " is running: its queue, account and QOS are fixed; requeue it first");
   }
-  if (runs && command.time_limit && *command.time_limit > facts.time_limit()) {
+  if (command.time_limit && *command.time_limit > facts.time_limit()) {
     return fail(ErrorCode::kConflict,
                 name + " is running: its time can only be shortened now (it is " +
                     to_text(facts.time_limit()) +
                     "), because its nodes keep the limit it was started with");
   }
-  if (command.priority && command.who.role == Role::kUser && *command.priority > facts.priority()) {
-    return fail(ErrorCode::kConflict, name + ": users may only lower the priority (it is " +
-                                          std::to_string(facts.priority()) + "); ask an operator");
-  }
-  if (command.name) {
-    if (const Result<void> checked = check_job_name(*command.name); !checked) return checked;
-  }
-  if (!moves) return {};
+  return {};
+}
+
+Result<void> check_new_limits(const Cluster& cluster, LimitBook& limits, const JobFacts& facts,
+                              const SetJobs& command) {
+  JobTerms terms = *facts.terms;
+  if (command.queue) terms.queue = *command.queue;
+  if (command.account) terms.account = *command.account;
+  if (command.qos) terms.qos = *command.qos;
+  if (command.time_limit) terms.time_limit = *command.time_limit;
+  const bool asks_for_more =
+      command.queue || command.account || command.qos || terms.time_limit > facts.time_limit();
+  if (!asks_for_more) return {};
+  return SubmitLimits(cluster, limits).check(facts.uid(), facts.user(), terms, &facts);
+}
+
+Result<void> check_move(const Cluster& cluster, Board& board, const Job& job,
+                        const SetJobs& command) {
+  const JobFacts& facts = job.facts();
+  const std::string name = "job " + std::to_string(facts.id.value);
   const Result<const QueueConfig*> queue = queue_for_change(cluster, facts, command);
   if (!queue) return queue.error();
   const std::string account = command.account.value_or(facts.account());
   if (const Result<void> checked = check_account(cluster, **queue, account, facts.user()); !checked)
     return checked;
+  const Result<void> qos = check_qos(cluster, command.qos.value_or(facts.qos()), account);
+  if (!qos) return qos;
   if (const Result<void> checked = check_limit_change(job, command, **queue, name); !checked)
     return checked;
-  if (!command.queue) return {};
-  if (const Result<void> checked = check_possible(cluster, ledger, **queue, facts.groups());
+  if (const Result<void> checked = check_new_limits(cluster, board.limits, facts, command);
       !checked)
     return checked;
-  return check_topology(cluster, ledger, **queue, facts.spec());
+  if (!command.queue) return {};
+  if (const Result<void> checked = check_possible(cluster, board.ledger, **queue, facts.groups());
+      !checked)
+    return checked;
+  return check_topology(cluster, board.ledger, **queue, facts.spec());
+}
+
+Result<void> check_change(const Cluster& cluster, Board& board, const Job& job,
+                          const SetJobs& command) {
+  const JobFacts& facts = job.facts();
+  const std::string name = "job " + std::to_string(facts.id.value);
+  if (job.is_ended()) return fail(ErrorCode::kConflict, name + " has ended");
+  if (job.count(ElementState::kActive) != 0) {
+    if (const Result<void> checked = check_running(facts, command, name); !checked) return checked;
+  }
+  if (command.priority && command.who.role == Role::kUser && *command.priority > facts.priority()) {
+    return fail(ErrorCode::kConflict, name + ": users may only lower the priority (it is " +
+                                          std::to_string(facts.priority()) + "); ask an operator");
+  }
+  if (command.nice) {
+    const Result<void> checked = check_nice(command.who, *command.nice, facts.nice());
+    if (!checked) return checked;
+  }
+  if (command.name) {
+    if (const Result<void> checked = check_job_name(*command.name); !checked) return checked;
+  }
+  const bool moves = command.time_limit || command.queue || command.account || command.qos;
+  return moves ? check_move(cluster, board, job, command) : Result<void>();
 }
 
 }  // namespace
@@ -251,20 +287,19 @@ void top_jobs(Step& step, const TopJobs& command) {
 }
 
 void set_jobs(Step& step, const SetJobs& command) {
-  const bool any =
-      command.time_limit || command.queue || command.account || command.priority || command.name;
+  const bool any = command.time_limit || command.queue || command.account || command.priority ||
+                   command.name || command.qos || command.nice;
   if (!any) return step.refuse(fail(ErrorCode::kInvalid, "set: nothing to change"));
-  for_each_target(step, command.who, command.which, "set",
-                  [&](const Job& job, const Target& target) {
-                    const Result<void> checked =
-                        check_change(step.cluster(), step.brain().board.ledger, job, command);
-                    if (!checked) return checked;
-                    step.emit(JobChanged{target.job, command.time_limit, command.queue,
-                                         command.account, command.priority, command.name,
-                                         std::nullopt, name_of_requester(command.who)});
-                    step.want_pass();
-                    return Result<void>();
-                  });
+  for_each_target(
+      step, command.who, command.which, "set", [&](const Job& job, const Target& target) {
+        const Result<void> checked = check_change(step.cluster(), step.brain().board, job, command);
+        if (!checked) return checked;
+        step.emit(JobChanged{target.job, command.time_limit, command.queue, command.account,
+                             command.priority, command.name, std::nullopt,
+                             name_of_requester(command.who), command.qos, command.nice});
+        step.want_pass();
+        return Result<void>();
+      });
 }
 
 }  // namespace muster

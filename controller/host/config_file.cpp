@@ -9,22 +9,16 @@
 
 #include "base/types/hostlist.h"
 #include "base/types/job_spec.h"
+#include "controller/host/object_reader.h"
 #include "controller/host/toml_reader.h"
 
 namespace muster {
 
 namespace {
 
-bool is_name(const std::string& text) {
-  if (text.empty() || text.size() > kNameBytesMax) return false;
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
-  });
-}
-
 void read_name(TomlTable& table, std::set<std::string>& seen, std::string& out) {
   table.read("name", out);
-  if (!is_name(out)) {
+  if (!is_config_name(out)) {
     table.complain("name", "must be given: 1 to 128 of the characters A-Z a-z 0-9 . _ -");
   } else if (!seen.insert(out).second) {
     table.complain("name", "'" + out + "' is given twice");
@@ -53,33 +47,14 @@ void read_hosts(TomlTable& table, const char* key, std::vector<std::string>& out
   }
 }
 
-QueueConfig read_queue(TomlTable& table, std::set<std::string>& seen) {
-  QueueConfig queue;
-  read_name(table, seen, queue.name);
-  table.read("priority", queue.priority, -1000000, 1000000);
-  table.read("time_default", queue.time_default);
-  table.read("time_max", queue.time_max);
-  read_hosts(table, "nodes", queue.nodes);
-  table.read("accounts", queue.accounts);
-  table.read("open", queue.open);
-  table.read("kill_wait", queue.kill_wait);
-  table.read("retries_max", queue.retries_max, 0, 1000);
-  table.read("planned_starts", queue.planned_starts, 0, 1000);
-  table.read("allow_root_jobs", queue.allow_root_jobs);
-  if (queue.time_max == Duration{} && queue.time_default == Duration{}) {
-    table.complain("name",
-                   "queue '" + queue.name + "' has no time limit; set time_max, or time_default");
-  }
-  if (queue.time_max != Duration{} && queue.time_default > queue.time_max) {
-    table.complain("time_default", "is longer than time_max");
-  }
-  table.finish();
-  return queue;
-}
-
 void read_queues(TomlTable& root, ClusterConfig& cluster) {
   std::set<std::string> seen;
-  for (TomlTable& table : root.tables("queue")) cluster.queues.push_back(read_queue(table, seen));
+  for (TomlTable& table : root.tables("queue")) {
+    QueueConfig queue;
+    read_name(table, seen, queue.name);
+    read_queue(table, queue);
+    cluster.queues.push_back(queue);
+  }
   if (cluster.queues.empty()) {
     QueueConfig queue;
     queue.name = "main";
@@ -100,14 +75,11 @@ void read_accounts(TomlTable& root, ClusterConfig& cluster) {
   for (TomlTable& table : root.tables("account")) {
     AccountConfig account;
     read_name(table, seen, account.name);
-    table.read("parent", account.parent);
+    read_account(table, account);
     if (!account.parent.empty() &&
         (account.parent == account.name || !seen.contains(account.parent))) {
       table.complain("parent", "no account named '" + account.parent + "' stands above this one");
     }
-    table.read("users", account.users);
-    table.read("shares", account.shares, 1, 1000000);
-    table.finish();
     cluster.accounts.push_back(account);
   }
   if (cluster.accounts.empty()) {
@@ -124,6 +96,36 @@ void read_accounts(TomlTable& root, ClusterConfig& cluster) {
       if (!seen.contains(name))
         root.complain("queue", "queue '" + queue.name + "' names no such account: '" + name + "'");
     }
+  }
+}
+
+void read_all_qos(TomlTable& root, ClusterConfig& cluster) {
+  std::set<std::string> seen;
+  for (TomlTable& table : root.tables("qos")) {
+    QosConfig qos;
+    read_name(table, seen, qos.name);
+    read_qos(table, qos);
+    for (const std::string& name : qos.accounts) {
+      const bool known =
+          std::any_of(cluster.accounts.begin(), cluster.accounts.end(),
+                      [&](const AccountConfig& account) { return account.name == name; });
+      if (!known) table.complain("accounts", "there is no account '" + name + "'");
+    }
+    cluster.qos.push_back(qos);
+  }
+}
+
+void read_users(TomlTable& root, ClusterConfig& cluster) {
+  std::set<std::string> seen;
+  for (TomlTable& table : root.tables("user")) {
+    UserConfig user;
+    table.read("name", user.name);
+    if (user.name != kEveryUser && !is_config_name(user.name))
+      table.complain("name", "must be given: a user's name, or \"*\" for all who are not named");
+    else if (!seen.insert(user.name).second)
+      table.complain("name", "'" + user.name + "' is given twice");
+    read_user(table, user);
+    cluster.users.push_back(user);
   }
 }
 
@@ -260,7 +262,7 @@ void read_peers(TomlTable& root, HostConfig& config) {
 
 void read_host(TomlTable& root, HostConfig& config) {
   root.read("cluster", config.cluster.cluster);
-  if (!is_name(config.cluster.cluster)) {
+  if (!is_config_name(config.cluster.cluster)) {
     root.complain("cluster", "must be given: the cluster's name, 1 to 128 of A-Z a-z 0-9 . _ -");
   }
   root.read("state_dir", config.state_dir);
@@ -302,6 +304,8 @@ Result<HostConfig> parse_config(const std::string& text, const std::string& path
   read_peers(root, config);
   read_queues(root, config.cluster);
   read_accounts(root, config.cluster);
+  read_all_qos(root, config.cluster);
+  read_users(root, config.cluster);
   read_limits(root, config.cluster.limits);
   read_priority(root, config.cluster.priority);
   read_licences(root, config.cluster.licences);

@@ -106,7 +106,7 @@ struct Controller::Impl {
   void wire_edges();
   void on_durable(std::uint64_t seq);
   void wait_durable(Seq seq);
-  void reload(const Requester& who, const ReplyTo& done);
+  void reload(const Requester& who, bool force, const ReplyTo& done);
   std::optional<std::set<std::uint32_t>> packs_in_use();
   Result<HostConfig> load_changed_config();
 };
@@ -168,6 +168,7 @@ void Controller::Impl::wait_durable(Seq seq) {
 Result<Seq> Controller::Impl::step_soon(const Command& command) {
   const Outcome outcome = engine.step(command, clock->now());
   if (outcome.reply.error.has_value()) return *outcome.reply.error;
+  for (const std::string& note : outcome.reply.notes) log_warn("configuration: {}", note);
   if (outcome.record.has_value())
     disk->append(outcome.record->seq.value, encode_record(*outcome.record));
   return engine.seq_last();
@@ -189,11 +190,8 @@ Result<void> Controller::Impl::begin_epoch() {
 
 Result<void> Controller::Impl::apply_config() {
   const auto config = settings.now();
-  ClusterConfig wanted = config->cluster;
-  wanted.version = engine.cluster().config().version;
-  if (wanted != engine.cluster().config()) {
-    if (const auto applied = step_now(ApplyConfig{kHostItself, wanted}); !applied) return applied;
-  }
+  const auto applied = step_now(ApplyConfig{kHostItself, config->cluster, ConfigSource::kStart, 0});
+  if (!applied) return applied;
   for (const NodeKey& node : config->nodes) {
     const Node* known = engine.cluster().find_node(node.name);
     if (known != nullptr && known->public_key == node.public_key) continue;
@@ -298,8 +296,9 @@ void Controller::Impl::wire() {
                    },
                    respond});
   intake = std::make_unique<Intake>(IntakeParts{
-      settings, users, *loop, disk->blobs(), *queries, *watches, *logs, *enrolment, *audit, respond,
-      [this](const Requester& who, const ReplyTo& done) { reload(who, done); },
+      settings, view, users, *loop, disk->blobs(), *queries, *watches, *logs, *enrolment, *audit,
+      respond,
+      [this](const Requester& who, bool force, const ReplyTo& done) { reload(who, force, done); },
       [this](const std::string& node, const std::string& key) { admit_node(node, key); },
       " --controller " + settings.now()->listen.enrol + " --server-key '" +
           keys->transport.public_key +
@@ -427,7 +426,7 @@ Result<HostConfig> Controller::Impl::load_changed_config() {
   return fresh;
 }
 
-void Controller::Impl::reload(const Requester& who, const ReplyTo& done) {
+void Controller::Impl::reload(const Requester& who, bool force, const ReplyTo& done) {
   auto fresh = load_changed_config();
   if (!fresh) {
     Reply reply;
@@ -435,8 +434,9 @@ void Controller::Impl::reload(const Requester& who, const ReplyTo& done) {
     return done(reply, {});
   }
   auto shared = std::make_shared<const HostConfig>(std::move(*fresh));
+  const ConfigSource source = force ? ConfigSource::kFileAlone : ConfigSource::kFile;
   const bool queued = loop->push(
-      {ApplyConfig{who, shared->cluster}, [=, this](const Reply& reply, Seq seq) {
+      {ApplyConfig{who, shared->cluster, source, 0}, [=, this](const Reply& reply, Seq seq) {
          if (!reply.error.has_value()) {
            const auto old = settings.now();
            settings.replace(*shared);
@@ -460,7 +460,8 @@ void Controller::Impl::reload(const Requester& who, const ReplyTo& done) {
 }
 
 void Controller::reload() {
-  impl_->reload(kHostItself, [](const Reply& reply, Seq) {
+  impl_->reload(kHostItself, false, [](const Reply& reply, Seq) {
+    for (const std::string& note : reply.notes) log_warn("reload: {}", note);
     if (reply.error.has_value()) {
       log_error("reload: {}", reply.error->message);
     } else {

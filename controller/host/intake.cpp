@@ -6,6 +6,7 @@
 #include "base/daemon/log.h"
 #include "base/message/codec.h"
 #include "base/types/text.h"
+#include "controller/host/config_objects.h"
 #include "controller/host/submission.h"
 
 namespace muster {
@@ -13,6 +14,7 @@ namespace muster {
 namespace {
 
 constexpr std::uint32_t kBusyRetryMs = 500;
+constexpr Duration kViewPatience = seconds(2);
 
 JobSelection selection_of(const SelectBody& body) {
   JobSelection which;
@@ -133,7 +135,9 @@ void Intake::route(const Caller& caller, Request request) {
     case Verb::kNodeAdd:
       return add_node(caller, request);
     case Verb::kReload:
-      return reload(caller);
+      return reload(caller, request);
+    case Verb::kObjectChange:
+      return change_object(caller, request);
     case Verb::kDatabaseSkip:
       return skip_database(caller, request);
     case Verb::kLogOpen:
@@ -204,7 +208,7 @@ void Intake::change_jobs(const Caller& caller, const Request& request) {
       break;
   }
   push(caller, SetJobs{caller.who, which, body->time_limit, body->queue, body->account,
-                       body->priority, body->name});
+                       body->priority, body->name, body->qos, body->nice});
 }
 
 // Administrators' verbs are on record before they are carried out; without a record they are
@@ -270,11 +274,29 @@ void Intake::skip_database(const Caller& caller, const Request& request) {
   parts_.queries.skip_database(caller, *body);
 }
 
-void Intake::reload(const Caller& caller) {
-  if (!audited(caller, Verb::kReload, parts_.settings.now()->path)) return;
-  parts_.reload(caller.who, [this, caller](const Reply& reply, Seq seq) {
+void Intake::reload(const Caller& caller, const Request& request) {
+  const auto body = decode<ReloadBody>(request.body);
+  if (!body) return refuse(caller, body.error());
+  const std::string what = parts_.settings.now()->path + (body->force ? " alone" : "");
+  if (!audited(caller, Verb::kReload, what)) return;
+  parts_.reload(caller.who, body->force, [this, caller](const Reply& reply, Seq seq) {
     respond_change(caller, reply, seq);
   });
+}
+
+// Made from the configuration that readers see; the engine refuses it when that is an old one.
+void Intake::change_object(const Caller& caller, const Request& request) {
+  const auto body = decode<ObjectChangeBody>(request.body);
+  if (!body) return refuse(caller, body.error());
+  if (!audited(caller, request.verb, text_of(*body))) return;
+  const auto state = parts_.view.state_at(request.seen, kViewPatience);
+  if (state == nullptr)
+    return refuse(caller, fail(ErrorCode::kUnavailable, "the controller is busy; retry"),
+                  kBusyRetryMs);
+  auto config = muster::change_object(*state->config, *body);
+  if (!config) return refuse(caller, config.error());
+  push(caller,
+       ApplyConfig{caller.who, std::move(*config), ConfigSource::kObjects, state->config->version});
 }
 
 }  // namespace muster

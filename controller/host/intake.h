@@ -17,6 +17,7 @@
 #include "controller/host/queries.h"
 #include "controller/host/settings.h"
 #include "controller/host/users.h"
+#include "controller/host/view.h"
 #include "controller/host/watch_hub.h"
 #include "controller/host/work_queue.h"
 
@@ -26,6 +27,7 @@ constexpr std::size_t kIntakeQueuedMax = 20000;
 
 struct IntakeParts {
   const Settings& settings;
+  const View& view;
   Users& users;
   EngineLoop& engine;
   BlobStore& blobs;
@@ -36,7 +38,7 @@ struct IntakeParts {
   Audit& audit;
   Respond respond;
   // Loads the file again; calls back with a refusal or notes. On the intake's thread.
-  std::function<void(const Requester& who, ReplyTo done)> reload;
+  std::function<void(const Requester& who, bool force, ReplyTo done)> reload;
   // A node's key is known and durable: let it in.
   std::function<void(const std::string& node, const std::string& key)> admit;
   std::string join_hint;  // " --controller … --server-key …" for the command shown by node add.
@@ -58,7 +60,8 @@ class Intake {
   void change_jobs(const Caller& caller, const Request& request);
   void change_nodes(const Caller& caller, const Request& request);
   void add_node(const Caller& caller, const Request& request);
-  void reload(const Caller& caller);
+  void reload(const Caller& caller, const Request& request);
+  void change_object(const Caller& caller, const Request& request);
   void skip_database(const Caller& caller, const Request& request);
   void push(const Caller& caller, Command command);
   void respond_change(const Caller& caller, const Reply& reply, Seq seq);

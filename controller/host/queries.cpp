@@ -9,6 +9,7 @@
 #include "base/daemon/log.h"
 #include "base/message/codec.h"
 #include "base/message/json.h"
+#include "controller/host/config_objects.h"
 #include "controller/host/listing.h"
 #include "controller/host/standings.h"
 #include "controller/host/waiting_elements.h"
@@ -109,6 +110,8 @@ Result<std::string> Queries::body_for(const Caller& caller, const Request& reque
       return queues(state);
     case Verb::kAccounts:
       return accounts(state);
+    case Verb::kObjects:
+      return encode(objects_of(*state.config));
     case Verb::kConfigShow: {
       const auto reply = config(caller, state);
       return reply ? Result<std::string>(encode(*reply)) : Result<std::string>(reply.error());

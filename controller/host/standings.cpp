@@ -139,7 +139,8 @@ TurnRow turn_row(const Standing& standing, const ViewState& state, const Job& jo
   const PriorityConfig& weights = state.config->priority;
   const JobView* before = find_view(state, place_taken(job));
   const Instant queued_at = (before == nullptr ? facts : before->job.facts()).submitted_at;
-  const PriorityFactors factors = factors_of(standing, weights, facts, standing.at - queued_at);
+  const PriorityFactors factors =
+      factors_of(standing, *state.config, facts, standing.at - queued_at);
   TurnRow row;
   row.job = facts.id;
   row.name = facts.name;
@@ -150,6 +151,9 @@ TurnRow turn_row(const Standing& standing, const ViewState& state, const Job& jo
   for (const QueueConfig& queue : state.config->queues) {
     if (queue.name == facts.queue()) row.queue_priority = queue.priority;
   }
+  row.qos = facts.qos();
+  row.qos_points = factors.qos;
+  row.nice = facts.nice();
   row.age_ppm = factors.age;
   row.fair_share_ppm = factors.fair_share;
   row.size_ppm = factors.size;

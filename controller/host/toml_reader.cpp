@@ -122,6 +122,14 @@ void TomlTable::read(const char* key, Duration& out) {
   out = *duration;
 }
 
+void TomlTable::read_or_none(const char* key, Duration& out) {
+  const toml::node* node = table_ == nullptr ? nullptr : table_of(table_).get(key);
+  const bool is_none = node != nullptr && node->value_exact<std::string>() == "0";
+  if (!is_none) return read(key, out);
+  known_.emplace_back(key);
+  out = Duration{};
+}
+
 void TomlTable::read(const char* key, std::vector<std::string>& out) {
   const void* node = find(key);
   if (node == nullptr) return;

@@ -47,7 +47,8 @@ class TomlTable {
   void read(const char* key, std::uint32_t& out, std::uint32_t min, std::uint32_t max);
   void read(const char* key, std::uint64_t& out, std::uint64_t min, std::uint64_t max);
   void read(const char* key, std::int32_t& out, std::int32_t min, std::int32_t max);
-  void read(const char* key, Duration& out);  // A string: "30s", "2h".
+  void read(const char* key, Duration& out);          // A string: "30s", "2h".
+  void read_or_none(const char* key, Duration& out);  // "0" as well.
   void read(const char* key, std::vector<std::string>& out);
   TomlTable table(const char* key);                // Absent: exists() is false.
   std::vector<TomlTable> tables(const char* key);  // [[key]]

@@ -14,9 +14,9 @@ constexpr auto kPatience = std::chrono::milliseconds(200);
 
 }  // namespace
 
-bool WaitReasons::known(const Terms& terms, std::string& reason) {
+bool WaitReasons::known(const Alike& alike, std::string& reason) {
   const std::lock_guard lock(mutex_);
-  const auto found = kept_.find(terms);
+  const auto found = kept_.find(alike);
   if (found == kept_.end() || found->second.until < boottime()) return false;
   reason = found->second.reason;
   return true;
@@ -27,14 +27,15 @@ void WaitReasons::fill(std::vector<JobRow>& rows, const ViewState& state) {
     for (JobRow& row : rows) {
       if (row.state != JobState::kPending || !row.reason.empty()) continue;
       const JobView* view = state.jobs.find(row.job.value);
-      if (view == nullptr || known(view->job.facts().terms, row.reason)) continue;
-      unknown(Asked{view->job.facts().terms, {row.job, row.element}});
+      if (view == nullptr) continue;
+      const Alike alike{view->job.facts().terms, view->job.facts().uid()};
+      if (!known(alike, row.reason)) unknown(Asked{alike, {row.job, row.element}});
     }
   };
   std::vector<Asked> asked;
   visit([&](const Asked& one) {
     const bool listed = std::any_of(asked.begin(), asked.end(),
-                                    [&](const Asked& other) { return other.terms == one.terms; });
+                                    [&](const Asked& other) { return other.alike == one.alike; });
     if (!listed && asked.size() < kReasonsPerLookMax) asked.push_back(one);
   });
   if (asked.empty()) return;
@@ -65,7 +66,7 @@ void WaitReasons::ask(const std::vector<Asked>& asked) {
   const std::lock_guard lock(mutex_);
   if (kept_.size() > kKeptMax) kept_.clear();
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    kept_[asked[i].terms] = {found[i], boottime() + kReasonKept};
+    kept_[asked[i].alike] = {found[i], boottime() + kReasonKept};
   }
 }
 

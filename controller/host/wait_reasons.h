@@ -1,11 +1,12 @@
-// Why pending jobs of a list wait, by the shape they share: asked of the engine at most a few times
-// a second however many readers there are.
+// Why pending jobs of a list wait, by the terms they share and their user (limits differ): asked of
+// the engine at most a few times a second however many readers there are.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/message/request.h"
@@ -26,21 +27,21 @@ class WaitReasons {
   void fill(std::vector<JobRow>& rows, const ViewState& state);
 
  private:
-  using Terms = std::shared_ptr<const JobTerms>;
+  using Alike = std::pair<std::shared_ptr<const JobTerms>, Uid>;
   struct Kept {
     std::string reason;
     Instant until;
   };
   struct Asked {
-    Terms terms;
-    ElementKey key;  // One job of the shape stands for all.
+    Alike alike;
+    ElementKey key;  // One job stands for all of the same terms and user.
   };
-  bool known(const Terms& terms, std::string& reason);
+  bool known(const Alike& alike, std::string& reason);
   void ask(const std::vector<Asked>& asked);
 
   EngineLoop& engine_;
   std::mutex mutex_;
-  std::map<Terms, Kept> kept_;
+  std::map<Alike, Kept> kept_;
   Instant looked_at_;
 };
 

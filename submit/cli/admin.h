@@ -17,6 +17,14 @@ int node_change(const Invocation& call, std::string_view verb,
                 std::span<const std::string> words);  // The others.
 int queue_list(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int account_list(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+// queue, account, qos, user: add, set, remove.
+int object_change(const Invocation& call, std::string_view verb,
+                  std::span<const std::string> words);
+// qos list, user list; limit list: the limits of all.
+int object_list(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+int limit_change(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+int config_export(const Invocation& call, std::string_view verb,
+                  std::span<const std::string> words);
 int ping(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int status(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int config_show(const Invocation& call, std::string_view verb, std::span<const std::string> words);

@@ -175,7 +175,7 @@ int db_skip(const Invocation& call, std::string_view verb, std::span<const std::
 int reload(const Invocation& call, std::string_view verb, std::span<const std::string> words) {
   if (!words.empty()) return refuse_words(call, verb, words);
   Caller caller(call);
-  auto reply = caller.ask<ChangeReply>(Verb::kReload, NoBody{});
+  auto reply = caller.ask<ChangeReply>(Verb::kReload, ReloadBody{call.options().has("force")});
   if (!reply) return fail_command(call, reply.error());
   if (call.json) {
     print(to_json(*reply) + "\n");

@@ -30,6 +30,7 @@ constexpr std::array kOptions{
            .kind = K::kText,
            .help = "db skip: the record that accounting goes on with",
            .example = "120001"},
+    Option{.name = "force", .help = "reload: the file alone, whatever was set at run time"},
     Option{.name = "yes", .help = "db skip: yes, that is meant"},
     Option{.name = "pid",
            .value = "N",
@@ -49,13 +50,18 @@ constexpr Command kCommand{
     .synopsis =
         "gpuadmin node add NAME [--key Z85]\n"
         "gpuadmin node drain|resume|remove|confirm-dead NODES --reason TEXT\n"
-        "gpuadmin queue list\n"
-        "gpuadmin account list\n"
-        "gpuadmin ping|status|reload\n"
+        "gpuadmin queue|account|qos|user list\n"
+        "gpuadmin queue|account|qos|user add|set NAME KEY=VALUE…\n"
+        "gpuadmin queue|account|qos|user remove NAME\n"
+        "gpuadmin limit list\n"
+        "gpuadmin limit set queue|account|qos|user NAME KEY=VALUE…\n"
+        "gpuadmin limit remove queue|account|qos|user NAME [KEY…]\n"
+        "gpuadmin ping|status\n"
+        "gpuadmin reload [--force]\n"
         "gpuadmin journal cat|verify DIR\n"
         "gpuadmin audit verify FILE\n"
         "gpuadmin config check FILE\n"
-        "gpuadmin config show\n"
+        "gpuadmin config show|export\n"
         "gpuadmin db migrate --config FILE\n"
         "gpuadmin db skip --to SEQ --reason TEXT --yes\n"
         "gpuadmin drill controller|worker|db --pid N [--user USER] [-- COMMAND…]",
@@ -73,12 +79,26 @@ constexpr Command kCommand{
         "  node remove        forget nodes that hold nothing\n"
         "  node confirm-dead  your word that these nodes run nothing any more; their jobs may "
         "start elsewhere\n"
-        "  reload             read the configuration again\n"
+        "  queue, account, qos, user\n"
+        "                     add, set, remove: KEY and VALUE as in the configuration file, lists "
+        "with "
+        "commas;\n"
+        "                     at once, for good, and kept by a reload\n"
+        "  limit set          KEY: running_jobs queued_jobs gpus cpus nodes gpu_minutes time_max "
+        "array_elements;\n"
+        "                     user.KEY: of each user in it, account.KEY: of each account; user "
+        "'*': all "
+        "others\n"
+        "  limit remove       take these limits away, or all of them\n"
+        "  reload             read the configuration again; what was set by the verbs above stays, "
+        "unless --force\n"
         "  journal cat        the journal of a state directory as JSON lines\n"
         "  journal verify     read and replay all of it\n"
         "  audit verify       check the chain of an audit file\n"
         "  config check       say what is wrong with a configuration, with line numbers\n"
         "  config show        the configuration as it is applied, as JSON\n"
+        "  config export      queues, accounts, QOS and users as they are in force, as TOML for "
+        "the file\n"
         "  db migrate         bring the database to the schema of this release\n"
         "  db skip            go on without records that the database lacks and the journal lost\n"
         "  drill              kill a daemon on a live system, start it again by COMMAND when "
@@ -87,6 +107,8 @@ constexpr Command kCommand{
     .examples =
         "gpuadmin node add n3\n"
         "gpuadmin node drain n[1-2] --reason 'new kernel'\n"
+        "gpuadmin queue set day time_max=12h accounts=vision,speech\n"
+        "gpuadmin limit set account vision gpus=64 user.gpus=8\n"
         "gpuadmin config check /etc/muster/controller.toml\n"
         "gpuadmin drill controller --pid $(pidof muster-controller) --user kim",
     .exit_status =
@@ -106,6 +128,25 @@ constexpr std::array kVerbs{
     VerbEntry{"node confirm-dead", node_change},
     VerbEntry{"queue list", queue_list},
     VerbEntry{"account list", account_list},
+    VerbEntry{"queue add", object_change},
+    VerbEntry{"queue set", object_change},
+    VerbEntry{"queue remove", object_change},
+    VerbEntry{"account add", object_change},
+    VerbEntry{"account set", object_change},
+    VerbEntry{"account remove", object_change},
+    VerbEntry{"qos list", object_list},
+    VerbEntry{"qos add", object_change},
+    VerbEntry{"qos set", object_change},
+    VerbEntry{"qos remove", object_change},
+    VerbEntry{"user list", object_list},
+    VerbEntry{"user add", object_change},
+    VerbEntry{"user set", object_change},
+    VerbEntry{"user remove", object_change},
+    VerbEntry{"limit list", object_list},
+    VerbEntry{"limit set", limit_change},
+    VerbEntry{"limit add", limit_change},
+    VerbEntry{"limit remove", limit_change},
+    VerbEntry{"config export", config_export},
     VerbEntry{"ping", ping},
     VerbEntry{"status", status},
     VerbEntry{"reload", reload},

@@ -23,8 +23,10 @@ constexpr Command kCommand{
         "  release   let held jobs start again\n"
         "  requeue   stop a running job and put it back into the queue: its next attempt\n"
         "  top       to the head of your own pending jobs\n"
-        "  set       change KEY: time, queue, account, priority, name; users may only lower time "
-        "and priority",
+        "  set       change KEY: time, queue, account, qos, priority, nice, name; users may only "
+        "lower "
+        "time\n"
+        "            and priority, and raise nice; qos= takes the QOS away",
     .examples =
         "gpujob hold 17                # not now\n"
         "gpujob release --all          # all of yours\n"
@@ -56,7 +58,8 @@ Result<std::int32_t> parse_priority(std::string_view text) {
 
 // "time=30m" into body.
 Result<void> take_setting(std::string_view word, SelectBody& body) {
-  constexpr std::array<std::string_view, 5> kKeys{"time", "queue", "account", "priority", "name"};
+  constexpr std::array<std::string_view, 7> kKeys{"time", "queue",    "account", "qos",
+                                                  "nice", "priority", "name"};
   const std::size_t equals = word.find('=');
   const std::string_view key = word.substr(0, equals);
   const std::string_view value = word.substr(equals + 1);
@@ -70,17 +73,20 @@ Result<void> take_setting(std::string_view word, SelectBody& body) {
   } else if (key == "queue" || key == "account") {
     if (auto fine = check_name(value); !fine) return bad(fine.error());
     (key == "queue" ? body.queue : body.account) = std::string(value);
-  } else if (key == "priority") {
-    auto priority = parse_priority(value);
-    if (!priority) return bad(priority.error());
-    body.priority = *priority;
+  } else if (key == "qos") {
+    if (auto fine = check_name(value); !fine && !value.empty()) return bad(fine.error());
+    body.qos = std::string(value);
+  } else if (key == "priority" || key == "nice") {
+    auto points = parse_priority(value);
+    if (!points) return bad(points.error());
+    (key == "nice" ? body.nice : body.priority) = *points;
   } else if (key == "name") {
     if (auto fine = check_job_name(value); !fine) return bad(fine.error());
     body.name = std::string(value);
   } else {
     std::string why = "unknown setting \"" + escape_for_terminal(key.substr(0, 64)) + "\"";
     const std::string_view near = nearest_match(key, kKeys);
-    why += near.empty() ? ": known are time, queue, account, priority, name"
+    why += near.empty() ? ": known are time, queue, account, qos, nice, priority, name"
                         : "; did you mean " + std::string(near) + "?";
     return fail(ErrorCode::kInvalid, why);
   }
@@ -140,6 +146,8 @@ int run(const Invocation& call) {
   body->account = settings.account;
   body->priority = settings.priority;
   body->name = settings.name;
+  body->qos = settings.qos;
+  body->nice = settings.nice;
   Caller caller(call);
   auto reply = caller.ask<ChangeReply>(verb->verb, *body);
   if (!reply) return fail_selection(call, caller, *body, reply.error());

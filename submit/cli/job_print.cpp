@@ -229,7 +229,9 @@ std::string job_in_full(const JobReply& job, const Terminal& terminal, WallTime 
   lines.add("User", row.user + " (uid " + std::to_string(row.uid.value) + ")");
   lines.add("Queue", row.queue);
   lines.add("Account", row.account);
+  lines.add("QOS", job.spec.qos);
   lines.add("Priority", std::to_string(row.priority));
+  if (job.spec.nice != 0) lines.add("Nice", std::to_string(job.spec.nice));
   lines.add("State",
             std::string(name_of(row.state)) + (row.reason.empty() ? "" : " (" + row.reason + ")"));
   lines.add("Why", job.why);

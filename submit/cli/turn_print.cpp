@@ -25,13 +25,16 @@ std::string turns_table(const TurnsReply& turns, const Terminal& terminal) {
                {"QUEUE PRIO", Align::kRight},
                {"POINTS", Align::kRight},
                {"OWN", Align::kRight},
+               {"QOS", Align::kRight},
+               {"NICE", Align::kRight},
                {"AGE", Align::kRight},
                {"FAIR SHARE", Align::kRight},
                {"SIZE", Align::kRight}});
   for (const TurnRow& row : turns.rows) {
     table.add({std::to_string(row.job.value), row.user, row.account, row.queue,
                std::to_string(row.queue_priority), tenths_text(row.points_milli),
-               std::to_string(row.priority), points_text(turns.age_weight, row.age_ppm),
+               std::to_string(row.priority), std::to_string(row.qos_points),
+               std::to_string(-row.nice), points_text(turns.age_weight, row.age_ppm),
                points_text(turns.fair_share_weight, row.fair_share_ppm),
                points_text(turns.size_weight, row.size_ppm)});
   }

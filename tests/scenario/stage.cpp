@@ -17,6 +17,12 @@ std::uint32_t number(const std::string& text, std::uint32_t otherwise) {
   return static_cast<std::uint32_t>(*count);
 }
 
+std::int32_t signed_number(const std::string& text) {
+  const bool negative = text[0] == '-';
+  const auto size = static_cast<std::int32_t>(number(negative ? text.substr(1) : text, 0));
+  return negative ? -size : size;
+}
+
 Duration duration(const std::string& text, Duration otherwise) {
   if (text.empty()) return otherwise;
   const Result<Duration> parsed = parse_duration(text);
@@ -29,6 +35,28 @@ std::uint64_t memory(const std::string& text, std::uint64_t otherwise) {
   const Result<std::uint64_t> parsed = parse_memory_mib(text);
   MUSTER_ASSERT(parsed.ok());
   return *parsed;
+}
+
+// "gpus:8+running_jobs:2+time_max:1h"
+Limits limits_of(const std::string& text) {
+  Limits limits;
+  for (const std::string& part : split(text, '+')) {
+    const std::vector<std::string> sides = split(part, ':');
+    MUSTER_ASSERT(sides.size() == 2);
+    const std::map<std::string, std::uint32_t*> counts{{"running", &limits.running_jobs},
+                                                       {"queued", &limits.queued_jobs},
+                                                       {"gpus", &limits.gpus},
+                                                       {"cpus", &limits.cpus},
+                                                       {"nodes", &limits.nodes},
+                                                       {"elements", &limits.array_elements}};
+    if (sides[0] == "time")
+      limits.time_max = duration(sides[1], Duration{});
+    else if (sides[0] == "gpu_minutes")
+      limits.gpu_minutes = number(sides[1], 0);
+    else
+      *counts.at(sides[0]) = number(sides[1], 0);
+  }
+  return limits;
 }
 
 Error invalid(const std::string& message) { return fail(ErrorCode::kInvalid, message); }
@@ -117,6 +145,8 @@ const std::map<std::string, Stage::Verb>& Stage::verbs() {
                                                   {"again", &Stage::again},
                                                   {"licence", &Stage::licence},
                                                   {"switch", &Stage::topology},
+                                                  {"qos", &Stage::qos},
+                                                  {"user", &Stage::user},
                                                   {"points", &Stage::points},
                                                   {"cancel", &Stage::person},
                                                   {"hold", &Stage::person},
@@ -218,6 +248,9 @@ Result<void> Stage::queue(const Statement& statement) {
   queue.retries_max = number(statement.option("retries"), 3);
   queue.planned_starts = number(statement.option("planned"), 4);
   queue.open = !statement.has("closed");
+  queue.limits = limits_of(statement.option("limits"));
+  queue.user_limits = limits_of(statement.option("user_limits"));
+  queue.account_limits = limits_of(statement.option("account_limits"));
   auto& queues = config_.queues;
   queues.erase(std::remove_if(queues.begin(), queues.end(),
                               [&](const QueueConfig& known) { return known.name == queue.name; }),
@@ -229,9 +262,50 @@ Result<void> Stage::queue(const Statement& statement) {
 
 Result<void> Stage::account(const Statement& statement) {
   if (statement.words.empty()) return invalid("account NAME");
-  config_.accounts.push_back({statement.words[0], statement.option("parent"),
-                              split(statement.option("users"), ','),
-                              static_cast<std::uint32_t>(number(statement.option("shares"), 1))});
+  AccountConfig account{statement.words[0], statement.option("parent"),
+                        split(statement.option("users"), ','),
+                        number(statement.option("shares"), 1)};
+  account.limits = limits_of(statement.option("limits"));
+  account.user_limits = limits_of(statement.option("user_limits"));
+  auto& accounts = config_.accounts;
+  const auto known = std::find_if(accounts.begin(), accounts.end(), [&](const AccountConfig& one) {
+    return one.name == account.name;
+  });
+  if (known == accounts.end())
+    accounts.push_back(account);
+  else
+    *known = account;
+  if (began_) command(ApplyConfig{World::admin(), config_});
+  return {};
+}
+
+Result<void> Stage::qos(const Statement& statement) {
+  if (statement.words.empty()) return invalid("qos NAME");
+  QosConfig qos;
+  qos.name = statement.words[0];
+  qos.priority = signed_number(statement.option("priority", "0"));
+  qos.usage_milli = number(statement.option("usage"), 1000);
+  qos.accounts = split(statement.option("accounts"), ',');
+  qos.limits = limits_of(statement.option("limits"));
+  qos.user_limits = limits_of(statement.option("user_limits"));
+  qos.account_limits = limits_of(statement.option("account_limits"));
+  auto& all = config_.qos;
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [&](const QosConfig& known) { return known.name == qos.name; }),
+            all.end());
+  all.push_back(qos);
+  if (began_) command(ApplyConfig{World::admin(), config_});
+  return {};
+}
+
+Result<void> Stage::user(const Statement& statement) {
+  if (statement.words.empty()) return invalid("user NAME");
+  auto& all = config_.users;
+  const std::string& name = statement.words[0];
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [&](const UserConfig& known) { return known.name == name; }),
+            all.end());
+  all.push_back({name, limits_of(statement.option("limits"))});
   if (began_) command(ApplyConfig{World::admin(), config_});
   return {};
 }
@@ -305,9 +379,9 @@ Result<NewJob> Stage::job_of(const Statement& statement) const {
   spec.queue = statement.option("queue");
   spec.account = statement.option("account");
   spec.time_limit = duration(statement.option("time"), Duration{});
-  const std::string priority = statement.option("priority", "0");
-  spec.priority = priority[0] == '-' ? -static_cast<std::int32_t>(number(priority.substr(1), 0))
-                                     : static_cast<std::int32_t>(number(priority, 0));
+  spec.priority = signed_number(statement.option("priority", "0"));
+  spec.qos = statement.option("qos");
+  spec.nice = signed_number(statement.option("nice", "0"));
   spec.hold = statement.has("hold");
   spec.requeue = !statement.has("no_requeue");
   spec.first_node_only = statement.has("first_node");
@@ -401,17 +475,17 @@ Result<void> Stage::person(const Statement& statement) {
 Result<void> Stage::set(const Statement& statement) {
   const Result<JobSelection> which = selection(statement);
   if (!which) return which.error();
-  SetJobs change{requester(statement), *which, {}, {}, {}, {}, {}};
+  SetJobs change;
+  change.who = requester(statement);
+  change.which = *which;
   for (const auto& [key, value] : statement.options) {
     if (key == "time") change.time_limit = duration(value, Duration{});
     if (key == "queue") change.queue = value;
     if (key == "account") change.account = value;
     if (key == "name") change.name = value;
-    if (key == "priority") {
-      const bool negative = value[0] == '-';
-      const auto size = static_cast<std::int32_t>(number(value.substr(negative ? 1 : 0), 0));
-      change.priority = negative ? -size : size;
-    }
+    if (key == "priority") change.priority = signed_number(value);
+    if (key == "qos") change.qos = value == "none" ? "" : value;
+    if (key == "nice") change.nice = signed_number(value);
   }
   command(change);
   return {};

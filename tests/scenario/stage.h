@@ -33,6 +33,8 @@ class Stage {
   Result<void> limits(const Statement& statement);
   Result<void> topology(const Statement& statement);
   Result<void> licence(const Statement& statement);
+  Result<void> qos(const Statement& statement);
+  Result<void> user(const Statement& statement);
   Result<void> points(const Statement& statement);
   Result<void> node(const Statement& statement);
   Result<void> submit(const Statement& statement);

@@ -9,6 +9,7 @@
 #include "controller/core/decide/known.h"
 #include "controller/core/decide/licences.h"
 #include "controller/core/decide/place.h"
+#include "controller/core/decide/submit_limits.h"
 
 namespace muster {
 namespace {
@@ -306,6 +307,14 @@ Result<void> check_time(const QueueConfig& queue, Duration limit) {
                  " that queue " + queue.name + " allows");
 }
 
+Result<void> check_nice(const Requester& who, std::int32_t nice, std::int32_t least) {
+  if (nice < -kNiceMax || nice > kNiceMax)
+    return invalid("--nice: from " + std::to_string(-kNiceMax) + " to " + std::to_string(kNiceMax));
+  if (nice >= least || who.role != Role::kUser) return {};
+  return fail(ErrorCode::kConflict, "--nice: users may only give way (it is " +
+                                        std::to_string(least) + "); ask an operator for more");
+}
+
 Result<void> check_account(const Cluster& cluster, const QueueConfig& queue,
                            const std::string& account, const std::string& user) {
   const AccountConfig* known = cluster.find_account(account);
@@ -354,6 +363,7 @@ Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Reques
   if (const Result<void> owner = check_owner(cluster, **queue, who); !owner) return owner.error();
   const Result<void> account = check_account(cluster, **queue, spec.account, who.user);
   if (!account) return account.error();
+  if (const Result<void> qos = check_qos(cluster, spec.qos, spec.account); !qos) return qos.error();
   if (spec.time_limit.us == 0) spec.time_limit = (*queue)->time_default;
   if (spec.time_limit.us == 0) spec.time_limit = (*queue)->time_max;
   if (const Result<void> time = check_time(**queue, spec.time_limit); !time) return time.error();
@@ -361,6 +371,7 @@ Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Reques
     return fail(ErrorCode::kConflict,
                 "--priority: users may only lower it; ask an operator to raise it");
   }
+  if (const Result<void> nice = check_nice(who, spec.nice, 0); !nice) return nice.error();
   if (spec.ports > kPortsPerJobMax)
     return invalid("--ports: at most " + std::to_string(kPortsPerJobMax));
   const bool known = before != nullptr && before->queue == spec.queue &&

@@ -27,6 +27,8 @@ Result<void> check_possible(const Cluster& cluster, const Ledger& ledger, const 
 Result<ArraySpec> ordered_array(const ArraySpec& array, std::uint32_t elements_max);
 
 Result<void> check_time(const QueueConfig& queue, Duration limit);
+// Users may only raise it from what it is, `least`.
+Result<void> check_nice(const Requester& who, std::int32_t nice, std::int32_t least);
 Result<void> check_account(const Cluster& cluster, const QueueConfig& queue,
                            const std::string& account, const std::string& user);
 Result<const QueueConfig*> queue_must_be_open(const Cluster& cluster, const std::string& name);

@@ -4,10 +4,41 @@
 namespace muster {
 namespace {
 
+ClusterConfig without_limits(ClusterConfig config) {
+  config.version = 0;
+  config.users.clear();
+  for (QueueConfig& queue : config.queues)
+    queue.limits = queue.user_limits = queue.account_limits = Limits{};
+  for (QosConfig& qos : config.qos) qos.limits = qos.user_limits = qos.account_limits = Limits{};
+  for (AccountConfig& account : config.accounts) account.limits = account.user_limits = Limits{};
+  return config;
+}
+
+template <class Each>
+void each_attempt(const Cluster& cluster, JobId job, Each each) {
+  const auto& attempts = cluster.attempts();
+  for (auto it = attempts.lower_bound(AttemptKey{job, {}, {}});
+       it != attempts.end() && it->first.job == job; ++it)
+    each(it->second);
+}
+
 struct Before {
   Board& board;
   const Cluster& cluster;
-  void operator()(const JobChanged& event) const { board.line.remove(cluster, event.job); }
+  void operator()(const ConfigApplied& event) const {
+    board.limits_only = without_limits(event.config) == without_limits(cluster.config());
+  }
+  void operator()(const JobChanged& event) const {
+    board.line.remove(cluster, event.job);
+    if (board.limits.is_empty()) return;
+    const Job& job = *cluster.find_job(event.job);
+    if (!job.is_ended()) board.limits.leave(cluster, job.facts());
+    each_attempt(cluster, event.job,
+                 [&](const Attempt& attempt) { board.limits.end(cluster, attempt); });
+  }
+  void operator()(const AttemptLaunched& event) const {
+    board.limits.end(cluster, *cluster.find_attempt(event.key));
+  }
   void operator()(const JobForgotten& event) const { board.line.remove(cluster, event.job); }
   void operator()(const AttemptEnded& event) const {
     const Attempt& attempt = *cluster.find_attempt(event.key);
@@ -15,6 +46,7 @@ struct Before {
     board.horizon.remove(attempt);
     board.licences.give(cluster.find_job(event.key.job)->facts().terms->licences);
     board.order.shares.ended(event.key);
+    board.limits.end(cluster, attempt);
   }
   template <class Other>
   void operator()(const Other&) const {}
@@ -23,37 +55,47 @@ struct Before {
 struct After {
   Board& board;
   const Cluster& cluster;
-  void operator()(const ConfigApplied&) const { board.rebuild(cluster); }
+  void operator()(const ConfigApplied&) const {
+    board.limits_only ? board.rebuild_limits(cluster) : board.rebuild(cluster);
+  }
   void operator()(const NodeEnrolled& event) const { refresh(event.node); }
   void operator()(const NodeReported& event) const { refresh(event.node); }
   void operator()(const NodeStateChanged& event) const { refresh(event.node); }
   void operator()(const NodeRemoved& event) const { refresh(event.node); }
   void operator()(const JobSubmitted& event) const {
     board.ledger.note_arrival(event.job, cluster.find_job(event.job)->facts().terms);
+    board.limits.enter(cluster, cluster.find_job(event.job)->facts());
     line(event.job);
   }
   void operator()(const ElementsHeld& event) const { line(event.job); }
   void operator()(const ElementsReleased& event) const { line(event.job); }
-  void operator()(const ElementsEnded& event) const { line(event.job); }
+  void operator()(const ElementsEnded& event) const {
+    const Job& job = *cluster.find_job(event.job);
+    if (job.is_ended()) board.limits.leave(cluster, job.facts());
+    line(event.job);
+  }
   void operator()(const ElementRequeued& event) const { line(event.job); }
   void operator()(const JobChanged& event) const {
     if (board.backfill.remove(event.job)) board.ledger.wake();
     line(event.job);
-    if (!event.time_limit) return;
-    const auto& attempts = cluster.attempts();
-    for (auto it = attempts.lower_bound(AttemptKey{event.job, {}, {}});
-         it != attempts.end() && it->first.job == event.job; ++it)
-      board.horizon.refresh(cluster, it->first);
+    const Job& job = *cluster.find_job(event.job);
+    if (!job.is_ended()) board.limits.enter(cluster, job.facts());
+    each_attempt(cluster, event.job, [&](const Attempt& attempt) {
+      board.limits.begin(cluster, attempt);
+      if (event.time_limit) board.horizon.refresh(cluster, attempt.key);
+    });
   }
   void operator()(const AttemptStarted& event) const {
     board.ledger.take(event.place);
     board.licences.take(cluster.find_job(event.key.job)->facts().terms->licences);
     board.horizon.refresh(cluster, event.key);
+    board.limits.begin(cluster, *cluster.find_attempt(event.key));
     line(event.key.job);
   }
   void operator()(const AttemptLaunched& event) const {
     board.horizon.refresh(cluster, event.key);
     board.order.shares.launched(cluster, event.key);
+    board.limits.begin(cluster, *cluster.find_attempt(event.key));
   }
   template <class Other>
   void operator()(const Other&) const {}
@@ -80,6 +122,12 @@ void Board::rebuild(const Cluster& cluster) {
   backfill.clear();
   order.rebuild(cluster);
   line.rebuild(cluster, order);
+  limits.rebuild(cluster);
+}
+
+void Board::rebuild_limits(const Cluster& cluster) {
+  limits.rebuild(cluster);
+  ledger.wake();  // What a limit held back may start.
 }
 
 void Board::before(const Cluster& cluster, const Event& event) {

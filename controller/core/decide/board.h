@@ -7,6 +7,7 @@
 #include "controller/core/decide/horizon.h"
 #include "controller/core/decide/ledger.h"
 #include "controller/core/decide/licences.h"
+#include "controller/core/decide/limit_book.h"
 #include "controller/core/decide/line.h"
 #include "controller/core/decide/order.h"
 
@@ -18,12 +19,16 @@ struct Board {
   Horizon horizon;
   Order order;
   Line line;
+  LimitBook limits;
   Backfill backfill;  // Made anew by every whole round of passes.
 
   void rebuild(const Cluster& cluster);
+  // After a configuration that changed limits and nothing else.
+  void rebuild_limits(const Cluster& cluster);
   // Around Cluster::apply(event).
   void before(const Cluster& cluster, const Event& event);
   void after(const Cluster& cluster, const Event& event);
+  bool limits_only = false;  // What the configuration under way changes.
   Present present(const Cluster& cluster, Instant now) const {
     return {cluster, ledger, horizon, now};
   }

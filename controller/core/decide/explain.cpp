@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/types/size.h"
+#include "controller/core/decide/limit_words.h"
 #include "controller/core/decide/place.h"
 #include "controller/core/decide/schedule.h"
 #include "controller/core/decide/trial.h"
@@ -337,6 +338,12 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
         std::to_string(active) + " elements of the array run, and it allows no more at once";
     return why;
   }
+  const auto breaches =
+      board.limits.breaches(cluster, party_of(job->facts()), holding_of(terms), now);
+  if (!breaches.empty()) {
+    explain_limits(cluster, breaches, now, why);
+    return why;
+  }
   if (const LicenceCount* lacking = board.licences.find_lacking(terms.licences)) {
     explain_licence(why, cluster, board.licences, *lacking, now);
     return why;
@@ -347,11 +354,15 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
   return why;
 }
 
-Verdict place_new(const Cluster& cluster, const Board& board, const JobSpec& spec, Instant now) {
-  if (spec.hold) return Wait{WaitReason::kHeld};
-  const JobTerms terms = terms_of(spec);
+Verdict place_new(const Cluster& cluster, Board& board, const NewcomerQuestion& asked,
+                  Instant now) {
+  if (asked.spec.hold) return Wait{WaitReason::kHeld};
+  const JobTerms terms = terms_of(asked.spec);
   const QueueConfig* queue = cluster.find_queue(terms.queue);
   if (queue == nullptr) return Wait{WaitReason::kQueueClosed};
+  const LimitParty party{asked.uid, asked.user, terms.queue, terms.account, terms.qos};
+  if (const auto breach = board.limits.find_breach(cluster, party, holding_of(terms), now))
+    return Wait{reason_of(breach->scope)};
   if (board.licences.find_lacking(terms.licences) != nullptr)
     return Wait{WaitReason::kNoFreeLicence};
   PlaceFailure failure;
@@ -367,9 +378,9 @@ Verdict place_new(const Cluster& cluster, const Board& board, const JobSpec& spe
   return Wait{reason_of(count, group)};
 }
 
-std::string sentence_for_new(const Cluster& cluster, const Board& board, const JobSpec& spec,
+std::string sentence_for_new(const Cluster& cluster, Board& board, const NewcomerQuestion& asked,
                              Instant now) {
-  const Verdict verdict = place_new(cluster, board, spec, now);
+  const Verdict verdict = place_new(cluster, board, asked, now);
   if (const Wait* wait = std::get_if<Wait>(&verdict)) {
     return "would wait: " + std::string(name_of(wait->reason));
   }

@@ -13,8 +13,13 @@ namespace muster {
 std::optional<Explanation> explain_element(const Cluster& cluster, Board& board, ElementKey key,
                                            Instant now);
 // For a job that is not submitted yet.
-Verdict place_new(const Cluster& cluster, const Board& board, const JobSpec& spec, Instant now);
-std::string sentence_for_new(const Cluster& cluster, const Board& board, const JobSpec& spec,
+struct NewcomerQuestion {
+  Uid uid;
+  const std::string& user;
+  const JobSpec& spec;
+};
+Verdict place_new(const Cluster& cluster, Board& board, const NewcomerQuestion& asked, Instant now);
+std::string sentence_for_new(const Cluster& cluster, Board& board, const NewcomerQuestion& asked,
                              Instant now);
 
 }  // namespace muster

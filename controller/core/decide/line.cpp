@@ -27,8 +27,8 @@ Line::DemandKey Line::key_of(const JobTerms& terms) {
   return DemandKey{digest.value(), terms.queue, terms.groups, terms.licences, terms.topology};
 }
 
-Line::LaneKey Line::key_of(ShapeId shape, const JobFacts& facts) {
-  return LaneKey{shape, facts.uid(), facts.priority(), facts.account()};
+Line::LaneKey Line::key_of(ShapeId shape, Uid uid, const JobTerms& terms) {
+  return LaneKey{shape, uid, terms.priority, terms.account, terms.qos, terms.nice};
 }
 
 void Line::rebuild(const Cluster& cluster, const Order& order) {
@@ -77,7 +77,8 @@ void Line::drop_shape(ShapeId id) {
 Lane& Line::lane_for(const Cluster& cluster, const Order& order, const Job& job) {
   const JobFacts& facts = job.facts();
   const ShapeId shape = shape_for(facts.terms).id;
-  const auto [lane, is_new] = lane_ids_.try_emplace(key_of(shape, facts), lane_next_);
+  const auto [lane, is_new] =
+      lane_ids_.try_emplace(key_of(shape, facts.uid(), *facts.terms), lane_next_);
   if (!is_new) return lanes_.at(lane->second);
   Lane& added = lanes_[lane_next_];
   added.id = lane_next_++;
@@ -118,7 +119,7 @@ void Line::erase(Lane& lane, const LaneEntry& entry) {
   if (!lane.jobs.empty()) return;
   const ShapeId shape = lane.shape;
   const std::shared_ptr<const JobTerms> terms = lane.terms;
-  lane_ids_.erase(LaneKey{shape, lane.uid, terms->priority, terms->account});
+  lane_ids_.erase(key_of(shape, lane.uid, *terms));
   lanes_.erase(lane.id);
   if (shapes_.at(shape).heads.empty()) drop_shape(shape);
 }
@@ -168,7 +169,7 @@ const Lane* Line::find_lane(const Job& job) const {
   if (demand == demand_ids_.end()) return nullptr;
   const auto shape = shape_ids_.find({demand->second, time_class(job.facts().time_limit())});
   if (shape == shape_ids_.end()) return nullptr;
-  const auto lane = lane_ids_.find(key_of(shape->second, job.facts()));
+  const auto lane = lane_ids_.find(key_of(shape->second, job.facts().uid(), *job.facts().terms));
   if (lane == lane_ids_.end()) return nullptr;
   const Lane& found = lanes_.at(lane->second);
   return found.jobs.count(entry_of(job)) == 0 ? nullptr : &found;

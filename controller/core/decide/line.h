@@ -105,10 +105,12 @@ class Line {
     Uid uid;
     std::int32_t priority = 0;
     std::string account;
+    std::string qos;
+    std::int32_t nice = 0;
     auto operator<=>(const LaneKey&) const = default;
   };
   static DemandKey key_of(const JobTerms& terms);
-  static LaneKey key_of(ShapeId shape, const JobFacts& facts);
+  static LaneKey key_of(ShapeId shape, Uid uid, const JobTerms& terms);
   DemandId demand_for(const std::shared_ptr<const JobTerms>& terms);
   Shape& shape_for(const std::shared_ptr<const JobTerms>& terms);
   Lane& lane_for(const Cluster& cluster, const Order& order, const Job& job);

@@ -24,8 +24,7 @@ void Order::count_gpus(const Cluster& cluster) {
 }
 
 PriorityFactors Order::factors(const Cluster& cluster, const Job& job, Instant now) const {
-  return factors_of(standing(now), cluster.config().priority, job.facts(),
-                    now - queued_at(cluster, job));
+  return factors_of(standing(now), cluster.config(), job.facts(), now - queued_at(cluster, job));
 }
 
 std::int64_t Order::score(const Cluster& cluster, const Job& job, Instant now) const {

@@ -65,7 +65,10 @@ class Pass {
     if (!cursor_.planned_last) return false;
     return std::any_of(fresh.begin(), fresh.end(), [&](LaneId id) {
       const Lane* lane = line_.find_lane(id);
-      return lane != nullptr && lane->turn_of(*lane->jobs.begin()) < *cursor_.planned_last;
+      if (lane == nullptr || !(lane->turn_of(*lane->jobs.begin()) < *cursor_.planned_last))
+        return false;
+      const Job& job = *desk_.cluster.find_job(lane->jobs.begin()->second);
+      return !is_limited(job, holding_of(*job.facts().terms));
     });
   }
 
@@ -114,6 +117,20 @@ class Pass {
     if (head != shape->second.heads.end()) push(*head);
   }
 
+  // As of this moment: what this pass has started counts.
+  bool is_limited(const Job& job, const Holding& holding) const {
+    LimitBook& limits = desk_.board.limits;
+    return !limits.is_empty() &&
+           limits.find_breach(desk_.cluster, party_of(job.facts()), holding, desk_.now);
+  }
+
+  // All jobs of a lane count against the same limits; the shape's other lanes go on.
+  void skip_lane(const Candidate& candidate) {
+    const Lane* lane = line_.find_lane(candidate.second);
+    if (!(*lane->jobs.begin() < entry_of_turn(candidate.first)))
+      push_next_head(lane->shape, candidate);
+  }
+
   static LaneEntry entry_of_turn(const Turn& turn) { return {turn.position, turn.job}; }
 
   void look_at(const Candidate& candidate) {
@@ -126,6 +143,7 @@ class Pass {
     const Job& job = *desk_.cluster.find_job(candidate.first.job);
     const std::optional<Element> element = next_startable(job, desk_.now);
     if (!element) return push_next(candidate);
+    if (is_limited(job, holding_of(*job.facts().terms))) return skip_lane(candidate);
     if (desk_.board.licences.find_lacking(job.facts().terms->licences) != nullptr)
       return refuse_unlicensed(candidate);
     if (refused) {
@@ -133,20 +151,37 @@ class Pass {
       return push_next(candidate);
     }
     PlaceFailure failure;
-    std::optional<Place> place = place_for(job, *element, failure);
+    std::optional<Place> place = place_for(job, *job.facts().terms, *element, failure);
     nodes_ += failure.nodes_looked_at;
+    // It may hold more than was asked for.
+    if (place && is_limited(job, holding_of(*place, job.facts().time_limit()))) {
+      place = place_least(job, *element);
+      if (!place) return skip_lane(candidate);
+    }
     if (place)
       start(candidate, job, *element, *std::move(place));
     else
       refuse(candidate, job, *element, failure.held);
   }
 
-  std::optional<Place> place_for(const Job& job, Element element, PlaceFailure& failure) const {
+  // Of a range of nodes the least may be within the limits when more are not.
+  std::optional<Place> place_least(const Job& job, Element element) const {
+    JobTerms least = *job.facts().terms;
+    for (Group& group : least.groups) group.nodes_max = group.nodes_min;
+    if (least == *job.facts().terms) return std::nullopt;
+    PlaceFailure failure;
+    std::optional<Place> place = place_for(job, least, element, failure);
+    if (place && is_limited(job, holding_of(*place, least.time_limit))) place.reset();
+    return place;
+  }
+
+  std::optional<Place> place_for(const Job& job, const JobTerms& terms, Element element,
+                                 PlaceFailure& failure) const {
     const JobFacts& facts = job.facts();
     const Backfill& backfill = desk_.board.backfill;
     const std::set<NodeId> avoided = avoided_nodes(desk_.cluster, desk_.board.ledger, job, element);
     return find_place(desk_.board.present(desk_.cluster, desk_.now),
-                      {*facts.terms, avoided, &backfill, desk_.now + facts.time_limit(),
+                      {terms, avoided, &backfill, desk_.now + facts.time_limit(),
                        backfill.nodes_before({facts.id, element})},
                       &failure);
   }

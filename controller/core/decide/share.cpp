@@ -171,8 +171,9 @@ void Shares::rebuild(const Cluster& cluster) {
 void Shares::launched(const Cluster& cluster, const AttemptKey& key) {
   const Attempt& attempt = *cluster.find_attempt(key);
   const JobFacts& facts = cluster.find_job(key.job)->facts();
-  Running running{
-      {facts.account(), facts.uid()}, weighted_milli(cluster, *attempt.place), attempt.launched_at};
+  Running running{{facts.account(), facts.uid()},
+                  charged_milli(cluster, facts, *attempt.place),
+                  attempt.launched_at};
   Flow& flow = flows_[running.key];
   flow.milli += running.milli;
   flow.milli_ms += running.milli * ms_of(running.since);

@@ -62,10 +62,19 @@ class Site {
     queue.name = "gpu";
     queue.time_max = hours(48);
     queue.time_default = hours(1);
+    // Limits that are counted and looked at, and high enough.
+    Limits high;
+    high.running_jobs = high.queued_jobs = high.gpus = high.cpus = 100000000;
+    high.gpu_minutes = 1000000000000;
+    queue.limits = queue.user_limits = queue.account_limits = high;
     config.queues = {queue};
     config.queue_default = "gpu";
-    for (int i = 0; i < 20; ++i) config.accounts.push_back({"lab" + std::to_string(i), "", {}});
+    for (int i = 0; i < 20; ++i) {
+      config.accounts.push_back({"lab" + std::to_string(i), "", {}});
+      config.accounts.back().limits = config.accounts.back().user_limits = high;
+    }
     config.account_default = "lab0";
+    config.users = {{"*", high}};
     config.limits.jobs_per_user_max = 1000000;
     step(ApplyConfig{admin(), config});
   }

@@ -114,9 +114,10 @@ TEST(Queue, ShowsWhatTurnsAreMadeOf) {
   });
   const Finished ran = run_command(gateway, "gpuqueue --priority 18");
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_EQ(ran.out,
-            "JOB  USER  ACCOUNT  QUEUE  QUEUE PRIO  POINTS  OWN   AGE  FAIR SHARE  SIZE\n"
-            "18   kim   vision   batch           5   355.3   -3  25.0       333.3   0.0\n");
+  EXPECT_EQ(
+      ran.out,
+      "JOB  USER  ACCOUNT  QUEUE  QUEUE PRIO  POINTS  OWN  QOS  NICE   AGE  FAIR SHARE  SIZE\n"
+      "18   kim   vision   batch           5   355.3   -3    0     0  25.0       333.3   0.0\n");
   EXPECT_THAT(ran.err, HasSubstr("7 jobs that come later are left out"));
   const auto body = gateway.body_of<JobsBody>(Verb::kTurns);
   ASSERT_EQ(body.jobs.size(), 1U);

@@ -44,6 +44,96 @@ class AdminVerbs(unittest.TestCase):
             lines = [line for line in file if "database-skip" in line]
         self.assertTrue(any('"allowed":true' in line.replace(" ", "") for line in lines), lines)
 
+    def admin(self, *words):
+        return self.cluster.command("gpuadmin", *words, user="root")
+
+    def objects(self, kind):
+        rows = self.cluster.json("gpuadmin", kind, "list", user="root")["rows"]
+        return {row["name"]: row for row in rows}
+
+    def settings(self, kind, name):
+        row = self.objects(kind)[name]
+        return {one["key"]: one["value"] for one in row["settings"]}
+
+    def test_changes_objects_at_run_time_and_keeps_them(self):
+        self.admin("account", "add", "speech", "shares=3", "limits.gpus=4")
+        self.admin("qos", "add", "gold", "priority=100", "accounts=speech")
+        self.admin("limit", "set", "user", "*", "running_jobs=7")
+        self.admin("limit", "set", "qos", "gold", "gpus=2", "user.time_max=2h")
+        self.admin("queue", "add", "night", "time_max=12h", "nodes=n[1-2],n4")
+        self.assertEqual(self.settings("qos", "gold")["user_limits.time_max"], '"2h"')
+        self.assertEqual(self.settings("user", "*"), {"limits.running_jobs": "7"})
+        reloaded = self.admin("reload")
+        self.assertIn("read again", reloaded.stdout)
+        self.cluster.daemons["controller"].restart()
+        self.assertEqual(self.settings("qos", "gold")["limits.gpus"], "2")
+        self.assertTrue(self.objects("qos")["gold"]["at_run_time"])
+        exported = self.admin("config", "export").stdout
+        self.assertIn('[[account]]\nname = "speech"\nshares = 3\nlimits.gpus = 4\n', exported)
+        listed = self.admin("limit", "list").stdout
+        self.assertIn("user.time_max", listed)
+        self.admin("limit", "remove", "qos", "gold")
+        self.assertEqual(set(self.settings("qos", "gold")), {"priority", "accounts"})
+        self.admin("reload", "--force")
+        self.assertEqual(self.objects("qos"), {})
+        with open(self.cluster.path("controller/audit.jsonl")) as file:
+            self.assertIn("qos set gold limits.gpus=2", file.read())
+
+    def test_refuses_wrong_objects_in_one_line(self):
+        def one_line(part, *words):
+            error = self.fails("gpuadmin", *words)
+            self.assertIn(part, error)
+            self.assertEqual(error.count("\n"), 1, error)
+
+        one_line("prioriti", "queue", "add", "dusk", "time_max=1h", "prioriti=1")
+        one_line("has no time limit", "queue", "add", "dusk")
+        one_line("whole number from 1", "account", "add", "a", "shares=-1")
+        one_line("whole number from 1", "account", "add", "a", "shares=99999999999999999999")
+        one_line("whole number from 0", "limit", "set", "user", "kim", "gpus=nan")
+        one_line("no account nobody", "account", "add", "a", "parent=nobody")
+        one_line("there is no qos x", "qos", "remove", "x")
+        one_line("is there already", "account", "add", "default")
+        one_line("is not KEY=VALUE", "account", "add", "a", "shares")
+        one_line("there is no account default", "account", "remove", "default")
+        if IS_ROOT:
+            self.assertIn(
+                "not an administrator",
+                self.fails("gpuadmin", "limit", "set", "user", "kim", "gpus=9", user=None),
+            )
+
+    def test_does_not_remove_what_jobs_use(self):
+        self.admin("qos", "add", "busy")
+        self.admin("account", "add", "top")
+        self.admin("account", "add", "below", "parent=top")
+        self.assertIn("circle", self.fails("gpuadmin", "account", "set", "top", "parent=below"))
+        self.assertIn("no account top", self.fails("gpuadmin", "account", "remove", "top"))
+        script = self.cluster.script("w.sh", "#!/bin/sh\nsleep 60\n")
+        job = self.cluster.submit("--qos", "busy", "--account", "below", "--hold", script)
+        error = self.fails("gpuadmin", "qos", "remove", "busy")
+        self.assertIn(f"qos busy cannot be removed: 1 job uses it ({job})", error)
+        self.cluster.command("gpujob", "set", str(job), "qos=")
+        self.admin("qos", "remove", "busy")
+        self.cluster.command("gpucancel", str(job))
+        self.admin("account", "remove", "below")
+        self.admin("account", "remove", "top")
+
+    def test_a_limit_blocks_and_lets_go(self):
+        self.admin("limit", "set", "user", "*", "running_jobs=1")
+        script = self.cluster.script("s.sh", "#!/bin/sh\nsleep 600\n")
+        first = self.cluster.submit(script)
+        self.cluster.wait_state(first, "running")
+        second = self.cluster.submit(script)
+        why = self.cluster.json("gpuqueue", "--why", str(second))
+        self.assertEqual(why["reason"], "user-limit")
+        self.assertIn("may run 1 job at once", why["sentence"])
+        turns = self.cluster.json("gpuqueue", "--all", "--priority")["rows"]
+        self.assertEqual([row["job"] for row in turns], [second])
+        shares = self.cluster.json("gpuinfo", "--shares")
+        self.assertTrue(shares["own"])
+        self.admin("limit", "remove", "user", "*", "running_jobs")
+        self.cluster.wait_state(second, "running")
+        self.cluster.command("gpucancel", str(first), str(second))
+
     @unittest.skipUnless(IS_ROOT, "needs two users")
     def test_a_user_does_not_release_an_operators_hold(self):
         job = self.cluster.submit("--hold", self.cluster.script("h.sh", "#!/bin/sh\n"))

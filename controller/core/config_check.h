@@ -1,0 +1,28 @@
+// What a configuration must be to be applied, and how one from the file goes together with what
+// gpuadmin set at run time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/types/result.h"
+#include "controller/core/cluster.h"
+#include "controller/core/command.h"
+
+namespace muster {
+
+// One line about the first thing that is wrong.
+Result<void> check_config(const ClusterConfig& config);
+
+// kConflict: a job in the queue needs a queue, account or QOS that `next` has no more.
+Result<void> check_in_use(const Cluster& cluster, const ClusterConfig& next);
+
+// What is odd, but may be meant.
+std::vector<std::string> config_warnings(const ClusterConfig& config);
+
+// The file's, but for what gpuadmin set or removed at run time, which stays as it is: a note for
+// each such object that the file describes otherwise.
+ClusterConfig join_run_time(const ClusterConfig& now, ClusterConfig file,
+                            std::vector<std::string>& notes);
+
+}  // namespace muster
