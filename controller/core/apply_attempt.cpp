@@ -124,7 +124,14 @@ void ClusterApply::charge(const JobFacts& facts, const Attempt& attempt) {
 
 void ClusterApply::operator()(const AttemptEnded& event) {
   Attempt& attempt = attempt_must_exist(event.key);
-  charge(job_must_exist(event.key.job).facts(), attempt);
+  const JobFacts& facts = job_must_exist(event.key.job).facts();
+  charge(facts, attempt);
+  // What a person, a limit or a fault stopped would have run longer.
+  static_assert(CauseKind::kCompleted < CauseKind::kOutOfMemory &&
+                CauseKind::kExited < CauseKind::kOutOfMemory &&
+                CauseKind::kSignalled < CauseKind::kOutOfMemory);
+  const bool by_itself = event.cause.kind <= CauseKind::kOutOfMemory;
+  if (attempt.launched) cluster.run_times_.teach(facts, event.charged, by_itself, stamp.seq);
   MUSTER_ASSERT(can_follow(attempt.state, AttemptState::kEnded) && attempt.all_ended());
   auto summary = std::make_shared<AttemptSummary>();
   summary->attempt = event.key.attempt;

@@ -21,6 +21,7 @@
 #include "controller/core/intern.h"
 #include "controller/core/job.h"
 #include "controller/core/node.h"
+#include "controller/core/run_times.h"
 #include "controller/core/usage.h"
 
 namespace muster {
@@ -90,6 +91,7 @@ class Cluster {
 
   // Of attempts that have ended; those that run are not in it.
   const std::map<UsageKey, Usage>& usage() const { return usage_; }
+  const RunTimesBook& run_times() const { return run_times_; }
 
   Epoch epoch() const { return epoch_; }
   const std::string& cluster_id() const { return cluster_id_; }
@@ -117,6 +119,7 @@ class Cluster {
   std::map<RequestId, RecentRequest> requests_;
   std::map<JobId, ForgottenRun> forgotten_;  // By first id.
   std::map<UsageKey, Usage> usage_;
+  RunTimesBook run_times_;
 
   // Found again from the above.
   std::deque<std::pair<Instant, RequestId>> requests_by_age_;

@@ -12,6 +12,16 @@
 
 namespace muster {
 
+// Among jobs of equal priority.
+enum class QueueOrder : std::uint8_t {
+  kSubmit,
+  kShortest,  // By learned run times, aged: decide/shortest.
+};
+template <>
+struct EnumNames<QueueOrder> {
+  static constexpr std::array<std::string_view, 2> kNames{"submit", "shortest"};
+};
+
 struct QueueConfig {
   std::string name;
   std::int32_t priority = 0;
@@ -24,6 +34,8 @@ struct QueueConfig {
   std::uint32_t retries_max = 3;  // After faults that were not the job's own.
   bool allow_root_jobs = false;
   std::uint32_t planned_starts = 4;  // Blocked jobs that nodes are kept free for; 0: none.
+  QueueOrder order = QueueOrder::kSubmit;
+  bool predict = false;  // Backfill goes by learned run times; limits still bound the run.
   Limits limits = {};                // Of all its jobs.
   Limits user_limits = {};           // Of each user's.
   Limits account_limits = {};        // Of each account's, with the accounts below.
@@ -42,6 +54,8 @@ struct QueueConfig {
     visit(9, "retries_max", self.retries_max);
     visit(10, "allow_root_jobs", self.allow_root_jobs);
     visit(11, "planned_starts", self.planned_starts);
+    visit(12, "order", self.order);
+    visit(13, "predict", self.predict);
     visit(20, "limits", self.limits);
     visit(21, "user_limits", self.user_limits);
     visit(22, "account_limits", self.account_limits);

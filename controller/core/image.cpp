@@ -86,6 +86,12 @@ void touched_of(JobId id, const Job& job, const ClusterImage::Sink& sink) {
   if (!part.records.empty()) sink(std::move(part));
 }
 
+std::vector<std::uint32_t> image_of(const AgeBins& bins) {
+  std::vector<std::uint32_t> image(bins.begin(), bins.end());
+  while (!image.empty() && image.back() == 0) image.pop_back();
+  return image;
+}
+
 }  // namespace
 
 void ClusterImage::take_apart(const Cluster& cluster, WallTime wall, const Sink& sink) {
@@ -116,6 +122,8 @@ void ClusterImage::take_apart(const Cluster& cluster, WallTime wall, const Sink&
     for (const auto& [hour, amount] : usage.buckets()) image.buckets.push_back({hour, amount});
     sink(std::move(image));
   }
+  for (const auto& [likeness, times] : cluster.run_times_.rows())
+    sink(ImageRunTimes{likeness, image_of(times.ended), image_of(times.left), times.taught});
 }
 
 }  // namespace muster

@@ -264,9 +264,25 @@ struct ImageUsage {
   }
 };
 
+// Bins up to the last that is not 0.
+struct ImageRunTimes {
+  static constexpr int kType = 28;
+  Likeness likeness;
+  std::vector<std::uint32_t> ended;
+  std::vector<std::uint32_t> left;
+  Seq taught;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "likeness", self.likeness);
+    visit(2, "ended", self.ended);
+    visit(3, "left", self.left);
+    visit(4, "taught", self.taught);
+  }
+};
+
 using ImageItem =
     std::variant<ImageHead, ImageNode, ImageDevice, ImageOwner, ImageTerms, ImageJob, ImageTouched,
-                 ImageAttempt, ImageRequest, ImageForgotten, ImageUsage>;
+                 ImageAttempt, ImageRequest, ImageForgotten, ImageUsage, ImageRunTimes>;
 
 class ClusterImage {
  public:

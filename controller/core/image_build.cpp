@@ -1,4 +1,6 @@
 // Putting a cluster together from items that came from a disk.
+#include <algorithm>
+
 #include "base/types/digest.h"
 #include "controller/core/cluster_apply.h"
 #include "controller/core/image.h"
@@ -213,6 +215,19 @@ struct ImageBuilder {
     Usage& usage = cluster.usage_[key];
     for (const ImageBucket& bucket : item.buckets) usage.put(bucket.hour, bucket.amount);
     cluster.digest_ += digest_of_usage(key, usage);
+    return {};
+  }
+
+  Result<void> operator()(ImageRunTimes& item) const {
+    if (item.ended.size() > kAgeBins || item.left.size() > kAgeBins ||
+        item.likeness.level >= kLikenessLevels)
+      return corrupt("bad run times");
+    RunTimes times;
+    std::copy(item.ended.begin(), item.ended.end(), times.ended.begin());
+    std::copy(item.left.begin(), item.left.end(), times.left.begin());
+    times.taught = item.taught;
+    if (!cluster.run_times_.put(item.likeness, times))
+      return corrupt("run times twice, or too many of them");
     return {};
   }
 

@@ -199,6 +199,8 @@ ObjectRow row_of(const QueueConfig& queue) {
   row.time("kill_wait", queue.kill_wait, usual.kill_wait);
   row.number("retries_max", queue.retries_max, usual.retries_max);
   row.number("planned_starts", queue.planned_starts, usual.planned_starts);
+  if (queue.order != usual.order) row.text("order", std::string(name_of(queue.order)));
+  row.truth("predict", queue.predict, usual.predict);
   row.truth("allow_root_jobs", queue.allow_root_jobs, usual.allow_root_jobs);
   row.limits("limits", queue.limits);
   row.limits("user_limits", queue.user_limits);

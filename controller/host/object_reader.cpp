@@ -49,6 +49,18 @@ bool is_config_name(const std::string& text) {
   });
 }
 
+namespace {
+
+void read_order(TomlTable& table, QueueConfig& queue) {
+  std::string order(name_of(queue.order));
+  table.read("order", order);
+  if (!enum_from_name(order, queue.order))
+    table.complain("order", "must be \"submit\" or \"shortest\"");
+  table.read("predict", queue.predict);
+}
+
+}  // namespace
+
 void read_queue(TomlTable& table, QueueConfig& queue) {
   table.read("priority", queue.priority, -1000000, 1000000);
   table.read_or_none("time_default", queue.time_default);
@@ -59,6 +71,7 @@ void read_queue(TomlTable& table, QueueConfig& queue) {
   table.read("kill_wait", queue.kill_wait);
   table.read("retries_max", queue.retries_max, 0, 1000);
   table.read("planned_starts", queue.planned_starts, 0, 1000);
+  read_order(table, queue);
   table.read("allow_root_jobs", queue.allow_root_jobs);
   read_limits_of(table, "limits", queue.limits);
   read_limits_of(table, "user_limits", queue.user_limits);

@@ -21,7 +21,8 @@ Instant effective_end(const Stay& stay, Instant now) {
 
 }  // namespace
 
-// What of one node is free at a time to come, as it is counted forward from now.
+// What of one node is free at a time to come, as it is counted forward from
+// now.
 class Backfill::Profile {
  public:
   Profile(const Present& present, const NodeFree& node, const std::vector<Booking>& bookings)
@@ -33,7 +34,8 @@ class Backfill::Profile {
         memory_mib_(node.memory_mib_free()) {
     milli_.reserve(node.gpus.size());
     for (const GpuFree& gpu : node.gpus) milli_.push_back(gpu.ready ? gpu.milli_free : 0);
-    // Stays are in the order of their ends: only those overdue, at the front, may be out of it.
+    // Stays are in the order of their ends: only those overdue, at the front,
+    // may be out of it.
     while (overdue_ < stays_.size() && stays_[overdue_].end <= now_) ++overdue_;
     next_ = overdue_;
   }
@@ -54,13 +56,13 @@ class Backfill::Profile {
     return times;
   }
 
-  // At `at` and whenever a booking begins before `end`. Times asked for must rise: what has ended
-  // by then is added up.
+  // At `at` and whenever a booking begins before `end`. Times asked for must
+  // rise: what has ended by then is added up.
   bool holds(const Group& group, Instant at, Instant end) {
     advance(at);
     if (!fits(group, at)) return false;
     return std::all_of(bookings_.begin(), bookings_.end(), [&](const Booking& booking) {
-      if (booking.from <= at || booking.from >= end) return true;
+      if (booking.from <= at || booking.is_after(at, end)) return true;
       Profile later = *this;
       later.advance(booking.from);
       return later.fits(group, booking.from);
@@ -136,7 +138,7 @@ class Backfill::Profile {
 void Backfill::clear() {
   before_.clear();
   for (const auto& [element, planned] : plans_)
-    before_[element] = {planned.nodes.begin(), planned.nodes.end()};
+    before_[element] = {{planned.nodes.begin(), planned.nodes.end()}, planned.promised};
   plans_.clear();
   planned_.clear();
   booked_.clear();
@@ -169,7 +171,7 @@ const PlannedStart* Backfill::find(ElementKey element) const {
 
 const std::set<NodeId>* Backfill::nodes_before(ElementKey element) const {
   const auto found = before_.find(element);
-  return found == before_.end() ? nullptr : &found->second;
+  return found == before_.end() ? nullptr : &found->second.nodes;
 }
 
 std::uint32_t Backfill::planned_in(const std::string& queue) const {
@@ -196,7 +198,8 @@ struct Readiness {
   std::optional<Instant> ready;
 };
 
-// Whether so many GPUs can be whole by then at all: what ends says it, without a look at each GPU.
+// Whether so many GPUs can be whole by then at all: what ends says it, without
+// a look at each GPU.
 bool can_be_whole(const NodeFree& node, const std::vector<Stay>& stays, std::uint32_t gpus,
                   Instant latest) {
   std::uint32_t whole = node.gpus_whole;
@@ -210,7 +213,8 @@ bool can_be_whole(const NodeFree& node, const std::vector<Stay>& stays, std::uin
   return true;
 }
 
-// The common case, where only whole GPUs are used and nothing is booked. Null: it is not that case.
+// The common case, where only whole GPUs are used and nothing is booked. Null:
+// it is not that case.
 std::optional<Readiness> ready_alone(const Present& present, const Group& group,
                                      const NodeFree& node, Instant from, Instant latest) {
   const std::vector<Stay>& stays = present.horizon.stays(node.id);
@@ -297,8 +301,9 @@ std::vector<Backfill::Candidate> Backfill::ready_nodes(const Present& present,
   return ready;
 }
 
-// Of the nodes that are ready when enough of them are: those planned before, then those that come
-// free last, which serves others longest. ready[wanted - 1] is when enough are.
+// Of the nodes that are ready when enough of them are: those planned before,
+// then those that come free last, which serves others longest. ready[wanted -
+// 1] is when enough are.
 std::vector<NodeId> Backfill::choose(ElementKey element, std::vector<Candidate>& ready,
                                      std::size_t wanted) const {
   const auto enough = ready.begin() + static_cast<std::ptrdiff_t>(wanted) - 1;
@@ -311,7 +316,7 @@ std::vector<NodeId> Backfill::choose(ElementKey element, std::vector<Candidate>&
   std::vector<Choice> choices;
   for (const Candidate& candidate : ready) {
     if (candidate.ready > at) continue;
-    const bool is_new = before == before_.end() || before->second.count(candidate.node) == 0;
+    const bool is_new = before == before_.end() || before->second.nodes.count(candidate.node) == 0;
     choices.emplace_back(is_new, -candidate.ready.us, candidate.node);
   }
   std::sort(choices.begin(), choices.end());
@@ -388,11 +393,14 @@ const PlannedStart* Backfill::plan(const Present& present, const PlanRequest& re
                                          : earliest(present, request);
   if (!timed) return nullptr;
   const Instant at = timed->at;
-  PlannedStart start{request.element, request.terms->queue, at, at + request.time, {}, {}};
+  PlannedStart start{request.element, request.terms->queue, at, at + request.time, {}, at, {}};
+  if (const auto before = before_.find(request.element); before != before_.end())
+    start.promised = std::min(at, before->second.promised);
+  const bool late = request.predicted && at > start.promised + kPlanSlack;
   for (std::uint32_t i = 0; i < timed->places.size(); ++i) {
     for (const NodeId node : timed->places[i]) {
       start.nodes.push_back(node);
-      booked_[node].push_back(Booking{request.element, at, start.until, request.terms, i});
+      booked_[node].push_back(Booking{request.element, at, start.until, request.terms, i, late});
       for (const Stay& stay : present.horizon.stays(node)) {
         if (effective_end(stay, present.now) == at) start.waits_for = stay.attempt;
       }

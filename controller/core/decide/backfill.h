@@ -1,7 +1,8 @@
-// Planned starts: the first blocked jobs of each queue have nodes booked from the time these come
-// free, and whatever starts before must end by then or leave them enough. Forward reservations as
-// in conservative backfill (Mu'alem and Feitelson, IEEE TPDS 12(6), 2001), for the first few jobs
-// only and counted per node.
+// Planned starts: the first blocked jobs of each queue have nodes booked from
+// the time these come free, and whatever starts before must end by then or
+// leave them enough. Forward reservations as in conservative backfill (Mu'alem
+// and Feitelson, IEEE TPDS 12(6), 2001), for the first few jobs only and
+// counted per node.
 #pragma once
 
 #include <map>
@@ -25,6 +26,7 @@ struct PlannedStart {
   Instant at;
   Instant until;
   std::vector<NodeId> nodes;
+  Instant promised;                     // When its start was first planned for.
   std::optional<AttemptKey> waits_for;  // Its end is the last one needed.
 };
 
@@ -39,25 +41,33 @@ struct Present {
 struct PlanRequest {
   ElementKey element;
   std::shared_ptr<const JobTerms> terms;
-  Duration time;                                // How long it may run.
+  Duration time;                                // How long it may run, or is likely to.
   const std::vector<NodeId>* within = nullptr;  // Nodes that it may have; null: any.
+  bool predicted = false;  // Ends on which it counts may come later than thought.
 };
+
+// Learned run times err. A planned start that has moved by more than this is
+// late, and what starts before it must be expected to need no more than a part
+// of the time that is left.
+constexpr Duration kPlanSlack = hours(4);
+constexpr std::int64_t kLatePart = 4;
 
 class Backfill {
  public:
-  // All plans go, to be made anew. Those that find the same time again keep their nodes, so that no
-  // plan upsets those behind it for nothing.
+  // All plans go, to be made anew. Those that find the same time again keep
+  // their nodes, so that no plan upsets those behind it for nothing.
   void clear();
   // The job does not want its planned starts any more. True when it had one.
   bool remove(JobId job);
   const std::map<ElementKey, PlannedStart>& plans() const { return plans_; }
   const PlannedStart* find(ElementKey element) const;
-  // The nodes of its plan before the last clear(): where it had better start. Null: had none.
+  // The nodes of its plan before the last clear(): where it had better start.
+  // Null: had none.
   const std::set<NodeId>* nodes_before(ElementKey element) const;
   std::uint32_t planned_in(const std::string& queue) const;
 
-  // Books the earliest time at which all groups fit at once. Null when no end that is known of
-  // makes room.
+  // Books the earliest time at which all groups fit at once. Null when no end
+  // that is known of makes room.
   const PlannedStart* plan(const Present& present, const PlanRequest& request);
   // Whether a member that fits on the node now may stay there until `end`.
   bool allows(const Present& present, const Group& group, const NodeFree& node, Instant end) const;
@@ -69,6 +79,11 @@ class Backfill {
     Instant until;
     std::shared_ptr<const JobTerms> terms;
     std::uint32_t group = 0;
+    bool late = false;
+    // Whether what would be there from `at` to `end` is out of its way.
+    bool is_after(Instant at, Instant end) const {
+      return from - at >= (end - at) * (late ? kLatePart : 1);
+    }
     const Group& need() const { return terms->groups[group]; }
   };
   struct Candidate {
@@ -90,7 +105,8 @@ class Backfill {
                                      const std::set<NodeId>& taken) const;
   std::vector<NodeId> choose(ElementKey element, std::vector<Candidate>& ready,
                              std::size_t wanted) const;
-  // The nodes of all groups, group by group, when every one of them is ready at `at`.
+  // The nodes of all groups, group by group, when every one of them is ready at
+  // `at`.
   std::optional<std::vector<std::vector<NodeId>>> nodes_at(const Present& present,
                                                            const PlanRequest& request,
                                                            Instant& at) const;
@@ -107,7 +123,11 @@ class Backfill {
   std::map<ElementKey, PlannedStart> plans_;
   std::map<std::string, std::uint32_t> planned_;  // By queue.
   std::map<NodeId, std::vector<Booking>> booked_;
-  std::map<ElementKey, std::set<NodeId>> before_;  // Nodes of the plans that went.
+  struct Before {
+    std::set<NodeId> nodes;
+    Instant promised;
+  };
+  std::map<ElementKey, Before> before_;  // Of the plans that went.
 };
 
 }  // namespace muster

@@ -42,6 +42,7 @@ struct Before {
   void operator()(const JobForgotten& event) const { board.line.remove(cluster, event.job); }
   void operator()(const AttemptEnded& event) const {
     const Attempt& attempt = *cluster.find_attempt(event.key);
+    board.order.forecast.ended(event.key);
     board.ledger.give(*attempt.place);
     board.horizon.remove(attempt);
     board.licences.give(cluster.find_job(event.key.job)->facts().terms->licences);
@@ -82,18 +83,19 @@ struct After {
     if (!job.is_ended()) board.limits.enter(cluster, job.facts());
     each_attempt(cluster, event.job, [&](const Attempt& attempt) {
       board.limits.begin(cluster, attempt);
-      if (event.time_limit) board.horizon.refresh(cluster, attempt.key);
+      if (event.time_limit) horizon(attempt.key);
     });
   }
   void operator()(const AttemptStarted& event) const {
     board.ledger.take(event.place);
     board.licences.take(cluster.find_job(event.key.job)->facts().terms->licences);
-    board.horizon.refresh(cluster, event.key);
+    horizon(event.key);
     board.limits.begin(cluster, *cluster.find_attempt(event.key));
     line(event.key.job);
   }
   void operator()(const AttemptLaunched& event) const {
-    board.horizon.refresh(cluster, event.key);
+    board.order.forecast.launched(cluster, event.key);
+    horizon(event.key);
     board.order.shares.launched(cluster, event.key);
     board.limits.begin(cluster, *cluster.find_attempt(event.key));
   }
@@ -103,6 +105,9 @@ struct After {
   void refresh(NodeId node) const {
     board.ledger.refresh_node(cluster, node);
     board.horizon.refresh_node(cluster, node);
+  }
+  void horizon(const AttemptKey& key) const {
+    board.horizon.refresh({cluster, board.order.forecast, cluster.applied_at()}, key);
   }
   void line(JobId id) const {
     board.line.refresh(cluster, board.order, id);
@@ -117,10 +122,10 @@ struct After {
 
 void Board::rebuild(const Cluster& cluster) {
   ledger.rebuild(cluster);
-  horizon.rebuild(cluster);
   licences.rebuild(cluster);
-  backfill.clear();
   order.rebuild(cluster);
+  horizon.rebuild({cluster, order.forecast, cluster.applied_at()});
+  backfill.clear();
   line.rebuild(cluster, order);
   limits.rebuild(cluster);
 }

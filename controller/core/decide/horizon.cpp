@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "controller/core/decide/shortest.h"
+
 namespace muster {
 
 namespace {
@@ -22,23 +24,51 @@ void fill_devices(Stay& stay, const Node& node, const Member& member) {
   }
 }
 
+Instant begin_of(const Attempt& attempt) {
+  return attempt.launched ? attempt.launched_at : attempt.started_at;
+}
+
+Instant end_expected(const Outlook& outlook, const Attempt& attempt, const Job& job) {
+  const Instant limit = end_by_limit(attempt, job.facts().time_limit());
+  if (!is_predicted(outlook.cluster, *job.facts().terms)) return limit;
+  const Duration age = std::max(outlook.now - begin_of(attempt), Duration{});
+  return std::min(limit,
+                  outlook.now + outlook.forecast.remaining(outlook.cluster, job.facts(), age));
+}
+
 }  // namespace
 
-Instant end_by_limit(const Attempt& attempt, Duration limit) {
-  return (attempt.launched ? attempt.launched_at : attempt.started_at) + limit;
-}
+Instant end_by_limit(const Attempt& attempt, Duration limit) { return begin_of(attempt) + limit; }
 
-void Horizon::rebuild(const Cluster& cluster) {
+void Horizon::rebuild(const Outlook& outlook) {
   nodes_.clear();
-  for (const auto& [key, attempt] : cluster.attempts()) refresh(cluster, key);
+  for (const auto& [key, attempt] : outlook.cluster.attempts()) refresh(outlook, key);
 }
 
-void Horizon::refresh(const Cluster& cluster, const AttemptKey& key) {
+std::optional<NodeId> Horizon::foresee(const Outlook& outlook, NodeId from, std::size_t count) {
+  const std::size_t end = std::min(nodes_.size(), from.value + count);
+  for (std::size_t i = from.value; i < end; ++i) {
+    std::vector<Stay>& stays = nodes_[i];
+    for (Stay& stay : stays) {
+      const Attempt* attempt = outlook.cluster.find_attempt(stay.attempt);
+      const Job* job = outlook.cluster.find_job(stay.attempt.job);
+      if (attempt != nullptr && job != nullptr) stay.end = end_expected(outlook, *attempt, *job);
+    }
+    std::sort(stays.begin(), stays.end(), [](const Stay& a, const Stay& b) {
+      return std::tie(a.end, a.attempt) < std::tie(b.end, b.attempt);
+    });
+  }
+  if (end == nodes_.size()) return std::nullopt;
+  return NodeId{static_cast<std::uint32_t>(end)};
+}
+
+void Horizon::refresh(const Outlook& outlook, const AttemptKey& key) {
+  const Cluster& cluster = outlook.cluster;
   const Attempt* attempt = cluster.find_attempt(key);
   const Job* job = cluster.find_job(key.job);
   if (attempt == nullptr || job == nullptr) return;
   remove(*attempt);
-  const Instant end = end_by_limit(*attempt, job->facts().time_limit());
+  const Instant end = end_expected(outlook, *attempt, *job);
   for (const Member& member : attempt->place->members) {
     if (member.node.value >= nodes_.size()) nodes_.resize(member.node.value + 1);
     std::vector<Stay>& stays = nodes_[member.node.value];

@@ -1,13 +1,16 @@
-// When what runs will end, node by node: the part of the future that backfill counts on.
+// When what runs will end, node by node: the part of the future that backfill counts on. By time
+// limits, or, in queues that predict, by the forecast when that is earlier.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/types/ids.h"
 #include "base/types/time.h"
 #include "controller/core/cluster.h"
+#include "controller/core/decide/forecast.h"
 
 namespace muster {
 
@@ -24,11 +27,21 @@ struct Stay {
 // When the attempt ends at the latest by its time limit; it may overrun that by its kill_wait.
 Instant end_by_limit(const Attempt& attempt, Duration limit);
 
+// What ends are told from.
+struct Outlook {
+  const Cluster& cluster;
+  const Forecast& forecast;
+  Instant now;
+};
+
 class Horizon {
  public:
-  void rebuild(const Cluster& cluster);
+  void rebuild(const Outlook& outlook);
   // The attempt began, was launched, or its limit changed.
-  void refresh(const Cluster& cluster, const AttemptKey& key);
+  void refresh(const Outlook& outlook, const AttemptKey& key);
+  // So many nodes from that one on: what runs in queues that predict ends when the forecast says so
+  // by now. Answers where to go on; null: that was the last.
+  std::optional<NodeId> foresee(const Outlook& outlook, NodeId from, std::size_t count);
   // Before it leaves the cluster.
   void remove(const Attempt& attempt);
   // The node's devices are not what they were.

@@ -1,6 +1,7 @@
 // Standing in line.
 #include "controller/core/decide/line.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/types/digest.h"
@@ -27,8 +28,14 @@ Line::DemandKey Line::key_of(const JobTerms& terms) {
   return DemandKey{digest.value(), terms.queue, terms.groups, terms.licences, terms.topology};
 }
 
-Line::LaneKey Line::key_of(ShapeId shape, Uid uid, const JobTerms& terms) {
-  return LaneKey{shape, uid, terms.priority, terms.account, terms.qos, terms.nice};
+Line::LaneKey Line::key_of(ShapeId shape, Uid uid, const JobTerms& terms, std::string likeness) {
+  return LaneKey{shape,     uid,        terms.priority,     terms.account,
+                 terms.qos, terms.nice, std::move(likeness)};
+}
+
+Line::LaneKey Line::key_of(ShapeId shape, const JobFacts& facts) const {
+  const bool learns = learning_.count(facts.queue()) != 0;
+  return key_of(shape, facts.uid(), *facts.terms, learns ? name_likeness(facts.name) : "");
 }
 
 void Line::rebuild(const Cluster& cluster, const Order& order) {
@@ -40,6 +47,10 @@ void Line::rebuild(const Cluster& cluster, const Order& order) {
   lane_ids_.clear();
   fresh_.clear();
   waiting_ = 0;
+  learning_.clear();
+  for (const QueueConfig& queue : cluster.config().queues) {
+    if (goes_by_forecasts(queue)) learning_.insert(queue.name);
+  }
   for (const auto& [id, job] : cluster.jobs()) refresh(cluster, order, id);
 }
 
@@ -77,8 +88,8 @@ void Line::drop_shape(ShapeId id) {
 Lane& Line::lane_for(const Cluster& cluster, const Order& order, const Job& job) {
   const JobFacts& facts = job.facts();
   const ShapeId shape = shape_for(facts.terms).id;
-  const auto [lane, is_new] =
-      lane_ids_.try_emplace(key_of(shape, facts.uid(), *facts.terms), lane_next_);
+  LaneKey key = key_of(shape, facts);
+  const auto [lane, is_new] = lane_ids_.try_emplace(key, lane_next_);
   if (!is_new) return lanes_.at(lane->second);
   Lane& added = lanes_[lane_next_];
   added.id = lane_next_++;
@@ -87,7 +98,10 @@ Lane& Line::lane_for(const Cluster& cluster, const Order& order, const Job& job)
   added.uid = facts.uid();
   const QueueConfig* queue = cluster.find_queue(facts.queue());
   added.queue_priority = queue == nullptr ? 0 : queue->priority;
-  added.score = order.score(cluster, job, cluster.applied_at());
+  added.likeness = std::move(key.likeness);
+  const Rank rank = order.rank(cluster, job, cluster.applied_at());
+  added.score = rank.score;
+  added.length = rank.length;
   return added;
 }
 
@@ -119,7 +133,7 @@ void Line::erase(Lane& lane, const LaneEntry& entry) {
   if (!lane.jobs.empty()) return;
   const ShapeId shape = lane.shape;
   const std::shared_ptr<const JobTerms> terms = lane.terms;
-  lane_ids_.erase(key_of(shape, lane.uid, *terms));
+  lane_ids_.erase(key_of(shape, lane.uid, *terms, lane.likeness));
   lanes_.erase(lane.id);
   if (shapes_.at(shape).heads.empty()) drop_shape(shape);
 }
@@ -127,7 +141,17 @@ void Line::erase(Lane& lane, const LaneEntry& entry) {
 void Line::refresh(const Cluster& cluster, const Order& order, JobId id) {
   const Job* job = cluster.find_job(id);
   if (job == nullptr) return;
-  if (job->count(ElementState::kPending) == 0) return remove(cluster, id);
+  if (job->count(ElementState::kPending) == 0) {
+    const Lane* left = find_lane(*job);
+    const LaneId left_id = left == nullptr ? 0 : left->id;
+    remove(cluster, id);
+    // Who comes next there has not waited as long. Never forward: a round that looks at the lane
+    // would lose it.
+    const auto next = lanes_.find(left_id);
+    if (next != lanes_.end() && next->second.length != 0)
+      stand(cluster, order, next->second, next->second.length);
+    return;
+  }
   Lane& lane = lane_for(cluster, order, *job);
   insert(lane, entry_of(*job));
   fresh_.insert(lane.id);
@@ -139,17 +163,20 @@ void Line::remove(const Cluster& cluster, JobId id) {
   if (const Lane* lane = find_lane(*job)) erase(lanes_.at(lane->id), entry_of(*job));
 }
 
+void Line::stand(const Cluster& cluster, const Order& order, Lane& lane, std::int64_t length_min) {
+  const Job& job = *cluster.find_job(lane.jobs.begin()->second);
+  Rank rank = order.rank(cluster, job, cluster.applied_at());
+  rank.length = std::max(rank.length, length_min);
+  if (rank.score == lane.score && rank.length == lane.length) return;
+  unhead(lane);
+  lane.score = rank.score;
+  lane.length = rank.length;
+  head(lane);
+}
+
 LaneId Line::rescore(const Cluster& cluster, const Order& order, LaneId from, std::size_t count) {
   auto it = lanes_.upper_bound(from);
-  for (; it != lanes_.end() && count != 0; ++it, --count) {
-    Lane& lane = it->second;
-    const Job& job = *cluster.find_job(lane.jobs.begin()->second);
-    const std::int64_t score = order.score(cluster, job, cluster.applied_at());
-    if (score == lane.score) continue;
-    unhead(lane);
-    lane.score = score;
-    head(lane);
-  }
+  for (; it != lanes_.end() && count != 0; ++it, --count) stand(cluster, order, it->second);
   return it == lanes_.end() ? 0 : std::prev(it)->first;
 }
 
@@ -169,7 +196,7 @@ const Lane* Line::find_lane(const Job& job) const {
   if (demand == demand_ids_.end()) return nullptr;
   const auto shape = shape_ids_.find({demand->second, time_class(job.facts().time_limit())});
   if (shape == shape_ids_.end()) return nullptr;
-  const auto lane = lane_ids_.find(key_of(shape->second, job.facts().uid(), *job.facts().terms));
+  const auto lane = lane_ids_.find(key_of(shape->second, job.facts()));
   if (lane == lane_ids_.end()) return nullptr;
   const Lane& found = lanes_.at(lane->second);
   return found.jobs.count(entry_of(job)) == 0 ? nullptr : &found;
@@ -186,6 +213,11 @@ bool Line::is_refused(ShapeId id, std::uint64_t round) const {
   const auto found = shapes_.find(id);
   if (found == shapes_.end()) return true;
   return found->second.refused_in == round || demands_.at(found->second.demand).refused_in == round;
+}
+
+void Line::set_refused(LaneId id, std::uint64_t round) {
+  const auto found = lanes_.find(id);
+  if (found != lanes_.end()) found->second.refused_in = round;
 }
 
 std::uint32_t Line::jobs_ahead(const std::string& queue, const Turn& turn) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -22,7 +23,8 @@ namespace muster {
 struct Turn {
   std::int64_t queue_priority = 0;  // Negated, as the next one: the highest first.
   std::int64_t priority = 0;        // The lane's score.
-  std::int64_t position = 0;        // The job's number, or the place that `top` gave it.
+  std::int64_t length = 0;    // In queues that take the shortest first (decide/shortest), else 0.
+  std::int64_t position = 0;  // The job's number, or the place that `top` gave it.
   JobId job;
   auto operator<=>(const Turn&) const = default;
 };
@@ -52,11 +54,14 @@ struct Lane {
   std::shared_ptr<const JobTerms> terms;  // Of its first job: what all have in common.
   Uid uid;
   std::int64_t queue_priority = 0;
-  std::int64_t score = 0;    // Of its first job, when it was scored last.
-  std::set<LaneEntry> jobs;  // With a pending element.
+  std::int64_t score = 0;        // Of its first job, when it was scored last.
+  std::int64_t length = 0;       // As well.
+  std::string likeness;          // Of the names of its jobs, where run times are learned.
+  std::uint64_t refused_in = 0;  // The round in which it did not fit beside planned starts.
+  std::set<LaneEntry> jobs;      // With a pending element.
 
   Turn turn_of(const LaneEntry& entry) const {
-    return Turn{-queue_priority, -score, entry.first, entry.second};
+    return Turn{-queue_priority, -score, length, entry.first, entry.second};
   }
 };
 
@@ -83,6 +88,8 @@ class Line {
   const Lane* find_lane(const Job& job) const;
   // Did not fit in this round; for no job of the same demand when `however_short`.
   void set_refused(ShapeId shape, std::uint64_t round, bool however_short);
+  // The same for one lane, whose jobs are expected to run longer than those of others.
+  void set_refused(LaneId lane, std::uint64_t round);
   bool is_refused(ShapeId shape, std::uint64_t round) const;
   // Lanes with a job that came or moved since the last call.
   std::set<LaneId> take_fresh() { return std::exchange(fresh_, {}); }
@@ -107,13 +114,18 @@ class Line {
     std::string account;
     std::string qos;
     std::int32_t nice = 0;
+    std::string likeness;
     auto operator<=>(const LaneKey&) const = default;
   };
   static DemandKey key_of(const JobTerms& terms);
-  static LaneKey key_of(ShapeId shape, Uid uid, const JobTerms& terms);
+  static LaneKey key_of(ShapeId shape, Uid uid, const JobTerms& terms, std::string likeness);
+  LaneKey key_of(ShapeId shape, const JobFacts& facts) const;
   DemandId demand_for(const std::shared_ptr<const JobTerms>& terms);
   Shape& shape_for(const std::shared_ptr<const JobTerms>& terms);
   Lane& lane_for(const Cluster& cluster, const Order& order, const Job& job);
+  // By what its first job is worth now; the length is not less than that.
+  void stand(const Cluster& cluster, const Order& order, Lane& lane,
+             std::int64_t length_min = std::numeric_limits<std::int64_t>::min());
   void drop_shape(ShapeId id);
   void insert(Lane& lane, const LaneEntry& entry);
   void erase(Lane& lane, const LaneEntry& entry);
@@ -126,6 +138,7 @@ class Line {
   std::map<ShapeKey, ShapeId> shape_ids_;
   std::map<LaneId, Lane> lanes_;
   std::map<LaneKey, LaneId> lane_ids_;
+  std::set<std::string> learning_;  // Queues that go by learned run times.
   std::set<LaneId> fresh_;
   DemandId demand_next_ = 1;
   ShapeId shape_next_{1};

@@ -1,6 +1,10 @@
 // The order of jobs as the cluster stands.
 #include "controller/core/decide/order.h"
 
+#include <algorithm>
+
+#include "controller/core/decide/shortest.h"
+
 namespace muster {
 namespace {
 
@@ -16,11 +20,17 @@ Instant queued_at(const Cluster& cluster, const Job& job) {
 void Order::rebuild(const Cluster& cluster) {
   count_gpus(cluster);
   shares.rebuild(cluster);
+  forecast.rebuild(cluster);
 }
 
 void Order::count_gpus(const Cluster& cluster) {
   gpus_total = 0;
-  for (const auto& [id, node] : cluster.nodes()) gpus_total += node.inventory.gpus.size();
+  node_gpus = 0;
+  for (const auto& [id, node] : cluster.nodes()) {
+    const auto gpus = static_cast<std::uint32_t>(node.inventory.gpus.size());
+    gpus_total += gpus;
+    node_gpus = std::max(node_gpus, gpus);
+  }
 }
 
 PriorityFactors Order::factors(const Cluster& cluster, const Job& job, Instant now) const {
@@ -29,6 +39,18 @@ PriorityFactors Order::factors(const Cluster& cluster, const Job& job, Instant n
 
 std::int64_t Order::score(const Cluster& cluster, const Job& job, Instant now) const {
   return score_of(cluster.config().priority, job.facts(), factors(cluster, job, now));
+}
+
+Rank Order::rank(const Cluster& cluster, const Job& job, Instant now) const {
+  const JobFacts& facts = job.facts();
+  const PriorityConfig& weights = cluster.config().priority;
+  const PriorityFactors of = factors(cluster, job, now);
+  const std::int64_t all = score_of(weights, facts, of);
+  if (!orders_by_length(cluster, *facts.terms)) return {all, 0};
+  const std::int64_t own = score_of(weights, facts, {0, 0, 0, of.qos});
+  const Duration expected = forecast.remaining(cluster, facts, Duration{});
+  const Length length{expected, std::max(now - facts.submitted_at, Duration{}), all - own};
+  return {own, length_of(*facts.terms, node_gpus, length)};
 }
 
 }  // namespace muster

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "controller/core/decide/shortest.h"
+
 namespace muster {
 namespace {
 
@@ -19,6 +21,7 @@ class Pass {
       : desk_(desk), budget_(budget), cursor_(cursor), line_(desk.board.line) {}
 
   bool run() {
+    foresee();
     rescore();
     begin();
     while (!cursor_.heap.empty()) {
@@ -85,6 +88,29 @@ class Pass {
     std::make_heap(cursor_.heap.begin(), cursor_.heap.end(), comes_later);
   }
 
+  // Ends that follow from learned run times, some nodes in each pass.
+  void foresee() {
+    Order& order = desk_.board.order;
+    if (order.forecast.refresh(desk_.now)) cursor_.foreseen = NodeId{0};
+    if (!cursor_.foreseen) return;
+    const std::vector<QueueConfig>& queues = desk_.cluster.config().queues;
+    if (std::any_of(queues.begin(), queues.end(), [](const auto& queue) { return queue.predict; }))
+      cursor_.foreseen = desk_.board.horizon.foresee({desk_.cluster, order.forecast, desk_.now},
+                                                     *cursor_.foreseen, kForeseenPerPassMax);
+    else
+      cursor_.foreseen.reset();
+  }
+
+  Duration waited(const Job& job) const { return desk_.now - job.facts().submitted_at; }
+
+  // How long the job holds what it gets, as far as others count on it.
+  Duration likely_time(const Job& job) const {
+    const JobFacts& facts = job.facts();
+    if (!is_predicted(desk_.cluster, *facts.terms)) return facts.time_limit();
+    return std::min(facts.time_limit(),
+                    desk_.board.order.forecast.likely_end(desk_.cluster, facts));
+  }
+
   void push(const Candidate& candidate) {
     cursor_.heap.push_back(candidate);
     std::push_heap(cursor_.heap.begin(), cursor_.heap.end(), comes_later);
@@ -105,7 +131,8 @@ class Pass {
     const LaneEntry entry = entry_of_turn(candidate.first);
     const auto next = lane->jobs.upper_bound(entry);
     const bool is_head = !(*lane->jobs.begin() < entry);
-    if (next != lane->jobs.end() && next != lane->jobs.begin())
+    const bool refused = lane->refused_in == cursor_.round;
+    if (!refused && next != lane->jobs.end() && next != lane->jobs.begin())
       push({lane->turn_of(*next), lane->id});
     if (is_head) push_next_head(lane->shape, candidate);
   }
@@ -181,7 +208,7 @@ class Pass {
     const Backfill& backfill = desk_.board.backfill;
     const std::set<NodeId> avoided = avoided_nodes(desk_.cluster, desk_.board.ledger, job, element);
     return find_place(desk_.board.present(desk_.cluster, desk_.now),
-                      {terms, avoided, &backfill, desk_.now + facts.time_limit(),
+                      {terms, avoided, &backfill, desk_.now + likely_time(job),
                        backfill.nodes_before({facts.id, element})},
                       &failure);
   }
@@ -208,7 +235,9 @@ class Pass {
     const Lane& lane = *line_.find_lane(candidate.second);
     const ElementRecord* record = job.find_record(element);
     plan(lane, job, element);
-    if (record == nullptr || record->nodes_avoided.empty())
+    if (held && is_predicted(desk_.cluster, *lane.terms))
+      line_.set_refused(lane.id, cursor_.round);  // Another's may be expected to end sooner.
+    else if (record == nullptr || record->nodes_avoided.empty())
       line_.set_refused(lane.shape, cursor_.round, !held);
     push_next(candidate);
   }
@@ -228,12 +257,25 @@ class Pass {
     return queue != nullptr && desk_.board.backfill.planned_in(queue->name) < queue->planned_starts;
   }
 
+  // Where the shortest come first, only those that have waited long have nodes kept free.
+  bool deserves_plan(const Job& job) const {
+    const JobTerms& terms = *job.facts().terms;
+    return !orders_by_length(desk_.cluster, terms) ||
+           has_waited_long(terms, desk_.board.order.node_gpus, waited(job));
+  }
+
   void plan(const Lane& lane, const Job& job, Element element) {
-    if (!may_plan(lane) || desk_.board.backfill.find({job.facts().id, element}) != nullptr) return;
+    if (!may_plan(lane) || !deserves_plan(job) ||
+        desk_.board.backfill.find({job.facts().id, element}) != nullptr)
+      return;
     has_planned_ = true;  // It looks at every node.
-    const PlannedStart* start = desk_.board.backfill.plan(
-        desk_.board.present(desk_.cluster, desk_.now),
-        {{job.facts().id, element}, job.facts().terms, job.facts().time_limit()});
+    const PlanRequest request{{job.facts().id, element},
+                              job.facts().terms,
+                              likely_time(job),
+                              nullptr,
+                              is_predicted(desk_.cluster, *lane.terms)};
+    const PlannedStart* start =
+        desk_.board.backfill.plan(desk_.board.present(desk_.cluster, desk_.now), request);
     if (start == nullptr)
       cursor_.unplannable.insert(lane.shape);
     else

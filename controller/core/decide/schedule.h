@@ -21,6 +21,7 @@ constexpr std::uint32_t kMembersPerPassMax = 512;  // Placed.
 constexpr Duration kRoundEvery = seconds(30);
 constexpr Duration kScoreEvery = seconds(30);  // Scores are counted anew, some lanes in each pass.
 constexpr std::size_t kLanesPerPassMax = 500;
+constexpr std::size_t kForeseenPerPassMax = 500;  // Nodes whose ends are predicted anew.
 
 // Where a round that is not over goes on. A whole round looks at every shape; one that follows it
 // while nothing came free needs to look at what is new in line only. A shape that did not fit is
@@ -35,7 +36,8 @@ struct PassCursor {
   std::optional<Turn> planned_last;  // Of the starts planned in this round.
   std::set<ShapeId> unplannable;     // No time is known at which they fit: not asked again in it.
   Instant scored_at;
-  LaneId score_next = 0;  // 0: all are scored.
+  LaneId score_next = 0;           // 0: all are scored.
+  std::optional<NodeId> foreseen;  // Whose ends are predicted anew next. Null: all are.
   bool is_due(Instant now) const { return now - round_at >= kRoundEvery; }
 };
 

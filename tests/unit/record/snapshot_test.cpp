@@ -123,6 +123,38 @@ TEST(Snapshot, GoesOnLikeTheOriginal) {
   EXPECT_EQ(other.cluster().digest(), world.engine.cluster().digest());
 }
 
+// A controller that starts from a snapshot forecasts as the one that went on.
+TEST(Snapshot, KeepsWhatWasLearnedOfRunTimes) {
+  World world;
+  fill(world);
+  const AttemptKey gang{JobId{2}, {}, AttemptNo{1}};
+  world.at = world.at + hours(2);
+  world.report("n1", gang, AttemptPhase::kEnded, World::ended(CauseKind::kCompleted));
+  ClusterDecoder decoder;
+  ASSERT_TRUE(decoder.add(payload_of(world.engine.cluster())).ok());
+  const Result<Cluster> again = decoder.finish(world.engine.cluster().digest());
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->run_times().rows().size(), kLikenessLevels);
+  EXPECT_EQ(again->run_times().digest(), world.engine.cluster().run_times().digest());
+}
+
+TEST(Snapshot, RefusesRunTimesThatMakeNoSense) {
+  const auto refused = [](const ImageRunTimes& item, int times) {
+    ClusterImage image;
+    bool failed = false;
+    for (int i = 0; i < times; ++i) failed = !image.add(item).ok();
+    return failed;
+  };
+  ImageRunTimes item;
+  EXPECT_FALSE(refused(item, 1));
+  EXPECT_TRUE(refused(item, 2));
+  item.ended.assign(kAgeBins + 1, 1);
+  EXPECT_TRUE(refused(item, 1));
+  item.ended.clear();
+  item.likeness.level = kLikenessLevels;
+  EXPECT_TRUE(refused(item, 1));
+}
+
 TEST(Snapshot, RefusesEveryFlippedByteOrAnotherDigest) {
   World world;
   fill(world);
