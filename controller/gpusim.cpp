@@ -3,9 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,6 +20,7 @@
 #include "controller/sim/openb.h"
 #include "controller/sim/openb_trace.h"
 #include "controller/sim/openb_variant.h"
+#include "controller/sim/replay/replay.h"
 
 namespace {
 
@@ -244,13 +248,128 @@ Subcommand add_openb(CLI::App& app) {
   return {command, [options] { return run_openb(*options); }};
 }
 
+struct ReplayOptions {
+  muster::ReplayRequest request;
+  std::string format = "philly";
+  std::string policy = "muster";
+  std::string order = "shortest";
+  std::string limits = "none";
+  std::uint32_t from_day = 0;
+  std::uint32_t days = 0;  // To the end.
+  std::string chart;
+  bool json = false;
+};
+
+double rounded(double value, double steps_per_one) {
+  return std::round(value * steps_per_one) / steps_per_one;
+}
+
+nlohmann::ordered_json json_of(const ReplayOptions& options, const muster::ReplayFigures& figures,
+                               double seconds) {
+  return {{"policy", options.policy},
+          {"jobs", figures.jobs},
+          {"mean_wait_s", rounded(figures.mean_wait_s, 10)},
+          {"p95_wait_s", rounded(figures.p95_wait_s, 10)},
+          {"mean_completion_s", rounded(figures.mean_completion_s, 10)},
+          {"p99_completion_s", rounded(figures.p99_completion_s, 10)},
+          {"utilisation", rounded(figures.utilisation, 10000)},
+          {"wide_p95_wait_s", rounded(figures.wide_p95_wait_s, 10)},
+          {"max_wait_s", rounded(figures.max_wait_s, 10)},
+          {"seconds", rounded(seconds, 1000)}};
+}
+
+std::string title_of(const ReplayOptions& options) {
+  const muster::SimNodes& nodes = options.request.nodes;
+  const std::string& file = options.request.file;
+  return options.policy + ": " + file.substr(file.find_last_of('/') + 1) + " on " +
+         std::to_string(nodes.nodes) + " nodes of " + std::to_string(nodes.gpus_per_node) + " GPUs";
+}
+
+// False, with a line about it, when the file cannot be written.
+bool write_chart(const ReplayOptions& options, const muster::Replay& replay) {
+  const std::string title = title_of(options);
+  std::string text = muster::svg_of(replay.series, replay.window, title);
+  if (options.chart.ends_with(".html"))
+    text = muster::html_of(text, title, muster::report_of(replay.figures));
+  std::ofstream file(options.chart, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file.fail()) return true;
+  std::fprintf(stderr, "gpusim: %s: cannot be written: %s\n", options.chart.c_str(),
+               std::strerror(errno));
+  return false;
+}
+
+int run_replay(const ReplayOptions& options) {
+  muster::ReplayRequest request = options.request;
+  request.format = *muster::trace_format_of(options.format);
+  request.policy = *muster::replay_policy_of(options.policy);
+  request.window.from = muster::days(options.from_day);
+  request.window.length = muster::days(options.days);
+  request.charted = !options.chart.empty();
+  if (options.order == "shortest") request.engine.queue = muster::learning_queue();
+  if (options.limits == "true") request.engine.limits = muster::ReplayLimits::kTrue;
+  const bool shows_progress = isatty(STDERR_FILENO) != 0;
+  if (shows_progress) {
+    request.engine.progress = [](std::size_t ended) {
+      std::fprintf(stderr, "\r%zu jobs have ended ", ended);
+    };
+  }
+  const auto began = std::chrono::steady_clock::now();
+  const auto replay = muster::replay_trace(request);
+  if (shows_progress) std::fprintf(stderr, "\r\x1b[K");
+  if (!replay) return end_with(replay.error());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  if (!options.chart.empty() && !write_chart(options, *replay)) return muster::kExitUnavailable;
+  if (options.json)
+    std::printf("%s\n", json_of(options, replay->figures, took.count()).dump().c_str());
+  else
+    std::printf("%s\n%s", title_of(options).c_str(), muster::report_of(replay->figures).c_str());
+  return 0;
+}
+
+Subcommand add_replay(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("replay", "a trace of jobs under a scheduling policy");
+  const auto options = std::make_shared<ReplayOptions>();
+  muster::ReplayRequest& request = options->request;
+  request.nodes = {72, 8};
+  request.window.gpus_max = muster::kTraceGpusMax;
+  command->add_option("--file", request.file, "the trace")->required();
+  command->add_option("--format", options->format, "philly (csv), swf or sacct")
+      ->check(CLI::IsMember({"philly", "swf", "sacct"}));
+  command->add_option("--from-day", options->from_day, "first day of the trace to replay")
+      ->check(CLI::Range(0, 3650));
+  command->add_option("--days", options->days, "how many days")->check(CLI::Range(1, 3650));
+  command->add_option("--max-gpus", request.window.gpus_max, "leave out jobs that want more")
+      ->check(CLI::Range(1U, muster::kTraceGpusMax));
+  command->add_option("--nodes", request.nodes.nodes, "nodes of the simulated cluster")
+      ->check(CLI::Range(1U, muster::kSimNodesMax));
+  command->add_option("--gpus-per-node", request.nodes.gpus_per_node, "GPUs of each node")
+      ->check(CLI::Range(1U, muster::kSimGpusPerNodeMax));
+  command->add_option("--policy", options->policy, "fifo, easy, sjf-oracle or muster")
+      ->check(CLI::IsMember({"fifo", "easy", "sjf-oracle", "muster"}));
+  command->add_option("--order", options->order, "order of muster's queue: submit or shortest")
+      ->check(CLI::IsMember({"submit", "shortest"}));
+  command
+      ->add_option("--limits", options->limits,
+                   "time limits for muster: none, or the true run times")
+      ->check(CLI::IsMember({"none", "true"}));
+  command->add_option("--chart", options->chart, "also a picture: FILE.svg or FILE.html")
+      ->check([](const std::string& name) {
+        const bool known = name.ends_with(".svg") || name.ends_with(".html");
+        return known ? std::string() : std::string("must end in .svg or .html");
+      });
+  command->add_flag("--json", options->json, "one JSON object");
+  return {command, [options] { return run_replay(*options); }};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Runs Muster's own scheduling on traces.", "gpusim"};
   app.set_version_flag("--version", std::string("gpusim ") + MUSTER_VERSION);
   app.require_subcommand(1);
-  const std::vector<Subcommand> commands{add_openb(app)};
+  const std::vector<Subcommand> commands{add_openb(app), add_replay(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -26,6 +26,7 @@ ALLOWED = {
         "controller/sql",
     ],
     "controller/sim": ["base/types", "controller/core"],
+    "controller/sim/replay": ["base/types", "controller/core"],
     "worker/core": ["base/types"],
     "worker/host": [
         "base/types",

@@ -1,0 +1,54 @@
+// Lines of `sacct -aDP --parsable2`: what ran on a Slurm cluster.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/types/result.h"
+#include "base/types/time.h"
+
+namespace muster {
+
+// A job, or one of its attempts: -D shows each on a line of its own.
+struct SacctRow {
+  Instant submitted;  // As Slurm wrote it: local time, taken for UTC.
+  Duration run;
+  std::uint32_t gpus = 0;
+  std::string user;
+  std::string name;
+};
+
+class SacctColumns {
+ public:
+  // From the header. JobID, Submit, Elapsed or ElapsedRaw, and AllocTRES or ReqTRES are needed;
+  // User and JobName are used, all others passed over, in any order.
+  static Result<SacctColumns> from_header(const std::string& line);
+  // Null for steps and for what has not run or has not ended.
+  Result<std::optional<SacctRow>> read(const std::string& line) const;
+
+ private:
+  const std::string* field(const std::vector<std::string>& fields, std::size_t column) const;
+  Result<Duration> run_of(const std::vector<std::string>& fields) const;
+
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::size_t columns_ = 0;
+  std::size_t id_ = kNone;
+  std::size_t submit_ = kNone;
+  std::size_t state_ = kNone;
+  std::size_t elapsed_ = kNone;
+  std::size_t elapsed_raw_ = kNone;
+  std::size_t allocated_ = kNone;
+  std::size_t requested_ = kNone;
+  std::size_t user_ = kNone;
+  std::size_t name_ = kNone;
+};
+
+// "billing=8,cpu=8,gres/gpu=2,mem=64G": 2. Without a total, the sum over types; nothing: 0. Null
+// when a number is none.
+std::optional<std::uint64_t> gpus_in_tres(const std::string& tres);
+// "1-02:03:04", "02:03:04", "03:04" and "03:04.500". Null when it is none of these.
+std::optional<Duration> elapsed_in(const std::string& text);
+
+}  // namespace muster
