@@ -29,16 +29,15 @@ ALWAYS = {
         completewait inactivelimit killonbadexit""",
     "says what a node's state was; in Muster it is what its worker says": """
         node:state node:reason downnodes returntoservice slurmdtimeout""",
+    "is so wherever topology.conf names switches, which became [[switch]]": "topologyplugin",
     "is always so: jobs need an account that lists their user": "accountingstorageenforce",
     "has its default in Muster, too": "part:hidden part:alternate part:maxtime part:nodes",
 }
 
 # Without an equal: what to do instead.
 INSTEAD = {
-    "licenses": "Muster counts no licences; keep such jobs apart by a queue of their own",
-    "topologyplugin": "Muster places by the NVLink cliques that workers report, not by switches",
-    "topologyparam": "Muster places by the NVLink cliques that workers report, not by switches",
-    "topologyoptional": "Muster places by the NVLink cliques that workers report",
+    "topologyparam": "gangs get the fewest switches; jobs wish for more with --topology",
+    "topologyoptional": "gangs get the fewest switches; jobs wish for more with --topology",
     "prologslurmctld": "no program runs at a job's start; begin the job's script with it",
     "epilogslurmctld": "no program runs at a job's end; let a site's service watch gpuqueue --json",
     "prolog": "no program runs at a job's start; begin the job's script with it",
@@ -78,7 +77,7 @@ INSTEAD = {
     "defmempercpu": "without --mem a job gets its share of the node's memory",
     "defmempernode": "without --mem a job gets its share of the node's memory",
     "defmempergpu": "without --mem a job gets its share of the node's memory",
-    "defcpupergpu": "without --cpus-per-task there is one CPU for each process or GPU",
+    "defcpupergpu": "put --cpus-per-gpu into job scripts: without it there is one CPU for each GPU",
     "maxmempercpu": "memory is bounded by the node only",
     "maxmempernode": "memory is bounded by the node only",
     "overtimelimit": "a job ends at its limit; give the queue a longer time_max",
@@ -97,7 +96,7 @@ INSTEAD = {
     "part:gracetime": "Muster stops no running job for another; kill_wait is KillWait's",
     "part:preemptmode": "Muster stops no running job for another",
     "part:priorityjobfactor": "set priority of the queue: it comes before all points",
-    "part:oversubscribe": "no node is for one job alone: ask for all of its GPUs",
+    "part:oversubscribe": "a job has nodes for itself when it asks: gpusubmit --exclusive",
     "part:maxnodes": "Muster bounds no job's nodes by queue; nodes of the queue do",
     "part:minnodes": "Muster asks no least number of nodes",
     "part:maxcpuspernode": "a job without GPUs may take all CPUs of a node",

@@ -1,6 +1,7 @@
 """Turns a Site and a Tree into Muster's configuration, and says in the report what it could not."""
 from import_slurm.accounts import SHARES_OF_PARENT, Tree
 from import_slurm.advice import DESCRIPTIONS, instead_of
+from import_slurm.cluster import take_licences, take_switches
 from import_slurm.report import Report
 from import_slurm.toml_text import Document
 from import_slurm.values import UNLIMITED, compressed, count_of, duration, gres_of, is_name
@@ -33,6 +34,9 @@ class Conversion:
         self.take_limits()
         self.take_priority()
         self.take_nodes()
+        take_licences(self.site, self.document, self.report)
+        take_switches(self.site, self.document, self.report)
+        self.taken.add("licenses")
         self.list_the_rest()
         self.count()
 
@@ -392,16 +396,6 @@ class Conversion:
             needed, text = instead_of(pair.name, prefix)
             add = self.report.no_equal if needed else self.report.not_needed
             add(place, f"{pair.key}={pair.value}" if needed else pair.key, text)
-        if site.switches:
-            first = next(iter(site.switches.values()))
-            leaves = sum(1 for switch in site.switches.values() if switch.nodes)
-            what = (
-                f"{len(site.switches)} {first.kind}es"
-                if first.kind == "switch"
-                else (f"{len(site.switches)} blocks")
-            )
-            text = f"{leaves} with nodes below; {instead_of('topologyplugin')[1]}"
-            self.report.no_equal(first.place, what, text)
 
     def gpus_of(self, node):
         """{type: count}; the type is of gres.conf where slurm.conf has none."""

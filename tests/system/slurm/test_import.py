@@ -146,6 +146,27 @@ class Import(unittest.TestCase):
         weights = {weight["type"]: weight["milli"] for weight in made["gpu_weight"]}
         self.assertEqual(weights, {"a100": 1000, "v100": 250})
 
+    def test_switches_and_licences(self):
+        self.write("topology.conf", "BlockName=b1 Nodes=cpu1\n")
+        self.whole()
+        made = tomllib.loads(self.read("controller.toml"))
+        self.assertEqual(made["switch"], [{"name": "b1", "nodes": ["cpu1"], "block": True}])
+        shutil.rmtree(self.out)
+        shutil.copy(os.path.join(SITE, "topology.conf"), self.path("topology.conf"))
+        self.whole()
+        made = tomllib.loads(self.read("controller.toml"))
+        self.assertEqual(
+            made["licence"], [{"name": "matlab", "total": 10}, {"name": "ansys", "total": 4}]
+        )
+        self.assertEqual(
+            made["switch"],
+            [
+                {"name": "leaf1", "nodes": ["n[01-04,07]"]},
+                {"name": "leaf2", "nodes": ["old[1-3]", "cpu1"]},
+                {"name": "spine", "switches": ["leaf[1-2]"]},
+            ],
+        )
+
     def test_workers_and_usage(self):
         self.whole()
         workers = self.read("workers.txt")
@@ -160,8 +181,6 @@ class Import(unittest.TestCase):
         told = self.whole()["entries"]
         no_equal = {(e["place"], e["what"].split("=")[0].split(", ")[-1]) for e in told}
         for wanted in (
-            ("slurm.conf:10", "Licenses"),
-            ("slurm.conf:13", "TopologyPlugin"),
             ("slurm.conf:14", "JobSubmitPlugins"),
             ("slurm.conf:22", "PreemptType"),
             ("slurm.conf:25", "SchedulerParameters"),  # Continued over two lines.
@@ -170,7 +189,6 @@ class Import(unittest.TestCase):
             ("slurm.conf:34", "OverSubscribe"),
             ("nodes.conf:2", "Weight"),
             ("nodes.conf:3", "Gres"),
-            ("topology.conf:1", "3 switches"),
             ("dump.cfg:6", "GrpTRES"),
             ("dump.cfg:11", "MaxSubmitJobs"),
             ("dump.cfg:18", "Coordinator"),
