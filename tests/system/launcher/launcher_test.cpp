@@ -153,6 +153,7 @@ TEST_F(LauncherTest, EnvironmentOfTasksIsExact) {
                                  "WORLD_SIZE=2",
                                  "LOCAL_WORLD_SIZE=2",
                                  "GROUP_RANK=0",
+                                 "MUSTER_GROUP=0",
                                  "NODE_RANK=0",
                                  "MASTER_ADDR=127.0.0.1",
                                  "MASTER_PORT=" + port,

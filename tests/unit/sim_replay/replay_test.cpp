@@ -60,11 +60,15 @@ TEST(Replay, MusterWithoutLimitsKeepsTheOrder) {
   expect_figures(request_for(file, ReplayPolicy::kMuster), 85, 130, 187.5);
 }
 
-// User a's jobs have run for 10 seconds, b's for an hour; of those that wait, a's come first.
+// User a's jobs have run for 10 seconds but for one that runs still, b's for an hour; of those that
+// wait, a's come first.
 TEST(Replay, MusterLearnsWhoseJobsAreShort) {
   const TraceText file(std::string(kPhillyHeader) +
                        "2017-10-09 00:00:00,3600,4,1,b\n"
                        "2017-10-09 01:00:00,10,4,1,a\n"
+                       "2017-10-09 01:00:10,10,4,1,a\n"
+                       "2017-10-09 01:00:20,10,4,1,a\n"
+                       "2017-10-09 01:00:30,10,4,1,a\n"
                        "2017-10-09 01:10:00,1000,4,1,a\n"
                        "2017-10-09 01:10:01,3600,4,1,b\n"
                        "2017-10-09 01:10:02,10,4,1,a\n");
