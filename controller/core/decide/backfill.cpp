@@ -21,8 +21,7 @@ Instant effective_end(const Stay& stay, Instant now) {
 
 }  // namespace
 
-// What of one node is free at a time to come, as it is counted forward from
-// now.
+// What of one node is free at a time to come, as it is counted forward from now.
 class Backfill::Profile {
  public:
   Profile(const Present& present, const NodeFree& node, const std::vector<Booking>& bookings)
@@ -34,8 +33,7 @@ class Backfill::Profile {
         memory_mib_(node.memory_mib_free()) {
     milli_.reserve(node.gpus.size());
     for (const GpuFree& gpu : node.gpus) milli_.push_back(gpu.ready ? gpu.milli_free : 0);
-    // Stays are in the order of their ends: only those overdue, at the front,
-    // may be out of it.
+    // Stays are in the order of their ends: only those overdue, at the front, may be out of it.
     while (overdue_ < stays_.size() && stays_[overdue_].end <= now_) ++overdue_;
     next_ = overdue_;
   }
@@ -56,8 +54,8 @@ class Backfill::Profile {
     return times;
   }
 
-  // At `at` and whenever a booking begins before `end`. Times asked for must
-  // rise: what has ended by then is added up.
+  // At `at` and whenever a booking begins before `end`. Times asked for must rise: what has ended
+  // by then is added up.
   bool holds(const Group& group, Instant at, Instant end) {
     advance(at);
     if (!fits(group, at)) return false;
@@ -198,8 +196,7 @@ struct Readiness {
   std::optional<Instant> ready;
 };
 
-// Whether so many GPUs can be whole by then at all: what ends says it, without
-// a look at each GPU.
+// Whether so many GPUs can be whole by then at all: what ends says it, without a look at each GPU.
 bool can_be_whole(const NodeFree& node, const std::vector<Stay>& stays, std::uint32_t gpus,
                   Instant latest) {
   std::uint32_t whole = node.gpus_whole;
@@ -213,8 +210,7 @@ bool can_be_whole(const NodeFree& node, const std::vector<Stay>& stays, std::uin
   return true;
 }
 
-// The common case, where only whole GPUs are used and nothing is booked. Null:
-// it is not that case.
+// The common case, where only whole GPUs are used and nothing is booked. Null: it is not that case.
 std::optional<Readiness> ready_alone(const Present& present, const Group& group,
                                      const NodeFree& node, Instant from, Instant latest) {
   const std::vector<Stay>& stays = present.horizon.stays(node.id);
@@ -301,9 +297,8 @@ std::vector<Backfill::Candidate> Backfill::ready_nodes(const Present& present,
   return ready;
 }
 
-// Of the nodes that are ready when enough of them are: those planned before,
-// then those that come free last, which serves others longest. ready[wanted -
-// 1] is when enough are.
+// Of the nodes that are ready when enough of them are: those planned before, then those that come
+// free last, which serves others longest. ready[wanted - 1] is when enough are.
 std::vector<NodeId> Backfill::choose(ElementKey element, std::vector<Candidate>& ready,
                                      std::size_t wanted) const {
   const auto enough = ready.begin() + static_cast<std::ptrdiff_t>(wanted) - 1;

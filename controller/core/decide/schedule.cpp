@@ -71,7 +71,7 @@ class Pass {
       if (lane == nullptr || !(lane->turn_of(*lane->jobs.begin()) < *cursor_.planned_last))
         return false;
       const Job& job = *desk_.cluster.find_job(lane->jobs.begin()->second);
-      return !is_limited(job, holding_of(*job.facts().terms));
+      return !is_limited(job, *job.facts().terms);
     });
   }
 
@@ -145,10 +145,12 @@ class Pass {
   }
 
   // As of this moment: what this pass has started counts.
-  bool is_limited(const Job& job, const Holding& holding) const {
+  // `what` is the terms, or a place and a time: counted only where something is limited.
+  template <class... What>
+  bool is_limited(const Job& job, const What&... what) const {
     LimitBook& limits = desk_.board.limits;
     return !limits.is_empty() &&
-           limits.find_breach(desk_.cluster, party_of(job.facts()), holding, desk_.now);
+           limits.find_breach(desk_.cluster, party_of(job.facts()), holding_of(what...), desk_.now);
   }
 
   // All jobs of a lane count against the same limits; the shape's other lanes go on.
@@ -170,7 +172,7 @@ class Pass {
     const Job& job = *desk_.cluster.find_job(candidate.first.job);
     const std::optional<Element> element = next_startable(job, desk_.now);
     if (!element) return push_next(candidate);
-    if (is_limited(job, holding_of(*job.facts().terms))) return skip_lane(candidate);
+    if (is_limited(job, *job.facts().terms)) return skip_lane(candidate);
     if (desk_.board.licences.find_lacking(job.facts().terms->licences) != nullptr)
       return refuse_unlicensed(candidate);
     if (refused) {
@@ -181,7 +183,7 @@ class Pass {
     std::optional<Place> place = place_for(job, *job.facts().terms, *element, failure);
     nodes_ += failure.nodes_looked_at;
     // It may hold more than was asked for.
-    if (place && is_limited(job, holding_of(*place, job.facts().time_limit()))) {
+    if (place && is_limited(job, *place, job.facts().time_limit())) {
       place = place_least(job, *element);
       if (!place) return skip_lane(candidate);
     }
@@ -198,7 +200,7 @@ class Pass {
     if (least == *job.facts().terms) return std::nullopt;
     PlaceFailure failure;
     std::optional<Place> place = place_for(job, least, element, failure);
-    if (place && is_limited(job, holding_of(*place, least.time_limit))) place.reset();
+    if (place && is_limited(job, *place, least.time_limit)) place.reset();
     return place;
   }
 

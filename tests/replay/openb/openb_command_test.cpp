@@ -1,36 +1,20 @@
 // gpusim openb itself: what it prints, the same each time, and how it ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <regex>
 #include <string>
+
+#include "tests/support/gpusim.h"
 
 namespace muster {
 namespace {
 
 using ::testing::HasSubstr;
 
-struct Ended {
-  std::string printed;  // Both streams.
-  int status = -1;
-};
-
-Ended gpusim(const std::string& arguments) {
-  Ended ended;
-  const std::string line =
-      std::string(MUSTER_BINARY_DIR) + "/bin/gpusim openb " + arguments + " 2>&1";
-  FILE* pipe = popen(line.c_str(), "r");
-  std::array<char, 4096> piece{};
-  while (std::fgets(piece.data(), static_cast<int>(piece.size()), pipe) != nullptr)
-    ended.printed += piece.data();
-  ended.status = WEXITSTATUS(pclose(pipe));
-  return ended;
-}
+GpusimEnded ended_of(const std::string& arguments) { return gpusim("openb " + arguments); }
 
 std::string without_seconds(const std::string& text) {
   return std::regex_replace(text, std::regex("\"seconds\":[0-9.]+"), "\"seconds\":0");
@@ -60,7 +44,7 @@ class OpenbCommand : public ::testing::Test {
 };
 
 TEST_F(OpenbCommand, PrintsOneObjectOfEachMeasurementAndComparison) {
-  const Ended ended = gpusim(lists_ + " --seeds 1-8 --compare fgd,bestfit --json");
+  const GpusimEnded ended = ended_of(lists_ + " --seeds 1-8 --compare fgd,bestfit --json");
   ASSERT_EQ(ended.status, 0) << ended.printed;
   const std::regex expected(
       R"(\{"workload":"few","policy":"muster","allocated_percent_mean":[0-9.]+,"min":[0-9.]+,)"
@@ -75,15 +59,15 @@ TEST_F(OpenbCommand, PrintsOneObjectOfEachMeasurementAndComparison) {
 
 TEST_F(OpenbCommand, PrintsTheSameForTheSameSeedsAndLists) {
   const std::string arguments = lists_ + " --seeds 42-51 --compare fgd --vary multi=40 share=50";
-  EXPECT_EQ(without_seconds(gpusim(arguments + " --json").printed),
-            without_seconds(gpusim(arguments + " --json").printed));
-  EXPECT_EQ(gpusim(arguments).printed, gpusim(arguments).printed);
-  EXPECT_NE(without_seconds(gpusim(lists_ + " --seeds 1 --json").printed),
-            without_seconds(gpusim(lists_ + " --seeds 2-9 --json").printed));
+  EXPECT_EQ(without_seconds(ended_of(arguments + " --json").printed),
+            without_seconds(ended_of(arguments + " --json").printed));
+  EXPECT_EQ(ended_of(arguments).printed, ended_of(arguments).printed);
+  EXPECT_NE(without_seconds(ended_of(lists_ + " --seeds 1 --json").printed),
+            without_seconds(ended_of(lists_ + " --seeds 2-9 --json").printed));
 }
 
 TEST_F(OpenbCommand, PrintsTables) {
-  const Ended ended = gpusim(lists_ + " --seeds 7 --compare fgd --vary cpu=200");
+  const GpusimEnded ended = ended_of(lists_ + " --seeds 7 --compare fgd --vary cpu=200");
   ASSERT_EQ(ended.status, 0) << ended.printed;
   EXPECT_THAT(ended.printed, HasSubstr("WORKLOAD             POLICY    ALLOTTED"));
   EXPECT_THAT(ended.printed, HasSubstr("few-cpu200           fgd"));
@@ -106,7 +90,7 @@ TEST_F(OpenbCommand, EndsWithOneLineAboutWhatIsWrong) {
         Case{lists_ + " --vary spec=200", 64, "--vary spec=200"},
         Case{lists_ + " --compare muster", 64, "--compare muster"},
         Case{lists_ + " --seeds 9-1", 64, "--seeds"}}) {
-    const Ended ended = gpusim(wrong.arguments);
+    const GpusimEnded ended = ended_of(wrong.arguments);
     EXPECT_EQ(ended.status, wrong.status) << ended.printed;
     EXPECT_THAT(ended.printed, HasSubstr(wrong.line));
     EXPECT_EQ(std::count(ended.printed.begin(), ended.printed.end(), '\n'), 1) << ended.printed;

@@ -1,37 +1,19 @@
 // The command itself: what it prints and how it ends.
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <string>
 
+#include "tests/support/gpusim.h"
 #include "tests/unit/sim_replay/trace_text.h"
 
 namespace muster {
 namespace {
 
-struct Ended {
-  std::string printed;  // Both streams.
-  int status = -1;
-};
-
-Ended gpusim(const std::string& arguments) {
-  Ended ended;
-  const std::string line =
-      std::string(MUSTER_BINARY_DIR) + "/bin/gpusim replay " + arguments + " 2>&1";
-  FILE* pipe = popen(line.c_str(), "r");
-  std::array<char, 4096> piece{};
-  while (std::fgets(piece.data(), static_cast<int>(piece.size()), pipe) != nullptr)
-    ended.printed += piece.data();
-  ended.status = WEXITSTATUS(pclose(pipe));
-  return ended;
-}
+GpusimEnded ended_of(const std::string& arguments) { return gpusim("replay " + arguments); }
 
 TEST(GpusimReplay, PrintsOneObject) {
   const TraceText file(kFourJobs);
-  const Ended ended = gpusim("--format philly --file " + file.path() +
-                             " --days 1 --nodes 1 --gpus-per-node 4 --policy easy --json");
+  const GpusimEnded ended = ended_of("--format philly --file " + file.path() +
+                                     " --days 1 --nodes 1 --gpus-per-node 4 --policy easy --json");
   EXPECT_EQ(ended.status, 0);
   const std::string expected =
       R"({"policy":"easy","jobs":4,"mean_wait_s":52.5,"p95_wait_s":120.0,"mean_completion_s":)"
@@ -42,8 +24,8 @@ TEST(GpusimReplay, PrintsOneObject) {
 
 TEST(GpusimReplay, ReportsForPeople) {
   const TraceText file(kFourJobs);
-  const Ended ended =
-      gpusim("--file " + file.path() + " --nodes 1 --gpus-per-node 4 --policy easy");
+  const GpusimEnded ended =
+      ended_of("--file " + file.path() + " --nodes 1 --gpus-per-node 4 --policy easy");
   EXPECT_EQ(ended.status, 0);
   EXPECT_NE(ended.printed.find("Jobs:         4\n"), std::string::npos) << ended.printed;
   EXPECT_NE(ended.printed.find("the longest 2m\n"), std::string::npos) << ended.printed;
@@ -54,7 +36,7 @@ TEST(GpusimReplay, DrawsTheSameChartAgain) {
   const auto drawn = [&](const std::string& ending) {
     const std::string chart = file.path() + ending;
     EXPECT_EQ(
-        gpusim("--file " + file.path() + " --nodes 1 --gpus-per-node 4 --chart " + chart).status,
+        ended_of("--file " + file.path() + " --nodes 1 --gpus-per-node 4 --chart " + chart).status,
         0);
     std::ifstream in(chart);
     std::string text((std::istreambuf_iterator<char>(in)), {});
@@ -67,25 +49,25 @@ TEST(GpusimReplay, DrawsTheSameChartAgain) {
   EXPECT_NE(svg.find("GPUs in use, % of all"), std::string::npos);
   EXPECT_EQ(drawn(".svg"), svg);
   EXPECT_NE(drawn(".html").find(svg), std::string::npos);
-  EXPECT_EQ(gpusim("--file " + file.path() + " --chart x.png").status, 64);
+  EXPECT_EQ(ended_of("--file " + file.path() + " --chart x.png").status, 64);
   EXPECT_EQ(
-      gpusim("--file " + file.path() + " --nodes 1 --gpus-per-node 4 --chart /nonexistent/x.svg")
+      ended_of("--file " + file.path() + " --nodes 1 --gpus-per-node 4 --chart /nonexistent/x.svg")
           .status,
       69);
 }
 
 TEST(GpusimReplay, NamesTheBadLine) {
   const TraceText file(std::string(kFourJobs) + "2017-10-09 00:00:40,200.0,one,200.0,a\n");
-  const Ended ended = gpusim("--file " + file.path() + " --json");
+  const GpusimEnded ended = ended_of("--file " + file.path() + " --json");
   EXPECT_EQ(ended.status, 65);
   EXPECT_EQ(ended.printed, "gpusim: " + file.path() + ":6: 'one' is not a number of GPUs\n");
 }
 
 TEST(GpusimReplay, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(gpusim("--file x --policy best").status, 64);
-  EXPECT_EQ(gpusim("--file x --nodes 0").status, 64);
-  EXPECT_EQ(gpusim("--json").status, 64);
-  EXPECT_EQ(gpusim("--file /nonexistent").status, 69);
+  EXPECT_EQ(ended_of("--file x --policy best").status, 64);
+  EXPECT_EQ(ended_of("--file x --nodes 0").status, 64);
+  EXPECT_EQ(ended_of("--json").status, 64);
+  EXPECT_EQ(ended_of("--file /nonexistent").status, 69);
 }
 
 }  // namespace
