@@ -55,10 +55,15 @@ class OwnWords {
   // A line for each level of the tree at which the user's accounts, and the user, have rivals.
   std::vector<std::string> of(const Requester& who) const {
     std::vector<std::string> lines;
+    bool is_known = false;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      if (rows_[i].is_user && rows_[i].uid == who.uid) add_chain(i, lines);
+      if (!rows_[i].is_user || rows_[i].uid != who.uid) continue;
+      is_known = true;
+      add_chain(i, lines);
     }
-    if (lines.empty()) lines.push_back("you have used nothing lately: you come early");
+    if (lines.empty())
+      lines.push_back(is_known ? "nobody else has used anything lately: you are behind nobody"
+                               : "you have used nothing lately: you come early");
     return lines;
   }
 

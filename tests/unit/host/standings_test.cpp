@@ -62,6 +62,25 @@ class Standings : public ::testing::Test {
   World world_;
 };
 
+// One account and one user of it: there is nobody to be behind.
+TEST(StandingsAlone, SayThatNobodyElseUsedAnything) {
+  World world;
+  world.begin();
+  world.add_node("n1", World::inventory("1", 8));
+  const JobId id = world.submitted(World::job(1, 4), World::user("u1001", 1001));
+  world.pass();
+  const AttemptKey key = world.attempt(id)->key;
+  world.report("n1", key, AttemptPhase::kPrepared);
+  world.at = world.at + seconds(31);
+  world.report("n1", key, AttemptPhase::kEnded, World::ended(CauseKind::kCompleted));
+  world.pass();
+  const auto reply = shares_reply(world.engine.standing(world.at), world.engine.cluster().config(),
+                                  World::user("me", 1001), name_of);
+  EXPECT_EQ(reply.rows.back().used_ppm, 1000000U);
+  EXPECT_THAT(reply.own,
+              ElementsAre("nobody else has used anything lately: you are behind nobody"));
+}
+
 TEST_F(Standings, SayWhoIsBehindWhom) {
   use("lab-a", 1001, 4);
   use("lab-a", 1002, 2);
