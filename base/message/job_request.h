@@ -77,6 +77,10 @@ struct SelectBody {
   std::optional<std::string> name;
   std::optional<std::string> qos;  // Empty: none.
   std::optional<std::int32_t> nice;
+  std::optional<Depends> depends;
+  std::optional<WallTime> begin;
+  std::optional<WallTime> deadline;
+  std::optional<std::uint32_t> throttle;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "jobs", self.jobs);
@@ -92,6 +96,10 @@ struct SelectBody {
     visit(11, "name", self.name);
     visit(20, "qos", self.qos);
     visit(21, "nice", self.nice);
+    visit(40, "depends", self.depends);
+    visit(41, "begin", self.begin);
+    visit(42, "deadline", self.deadline);
+    visit(43, "throttle", self.throttle);
   }
 };
 

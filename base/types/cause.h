@@ -25,13 +25,15 @@ enum class CauseKind : std::uint8_t {
   kPreempted,
   kRequeued,       // A person asked for another attempt.
   kNeverPossible,  // No node can ever satisfy it any more.
+  kDependency,     // What it waited for can never hold any more.
+  kDeadline,       // It could not have ended by its deadline.
 };
 template <>
 struct EnumNames<CauseKind> {
-  static constexpr std::array<std::string_view, 13> kNames{
-      "completed", "exited",        "signalled",     "out-of-memory",   "timed-out",
-      "cancelled", "launch-failed", "node-failed",   "shepherd-failed", "gpu-lost",
-      "preempted", "requeued",      "never-possible"};
+  static constexpr std::array<std::string_view, 15> kNames{
+      "completed", "exited",        "signalled",      "out-of-memory",    "timed-out",
+      "cancelled", "launch-failed", "node-failed",    "shepherd-failed",  "gpu-lost",
+      "preempted", "requeued",      "never-possible", "dependency-never", "deadline"};
 };
 
 enum class Retry : std::uint8_t { kNo, kElsewhere, kAnywhere };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/types/depends.h"
 #include "base/types/fields.h"
 #include "base/types/ids.h"
 #include "base/types/resources.h"
@@ -121,6 +122,9 @@ struct JobSpec {
   ArraySpec array;
   bool first_node_only =
       false;  // Tasks run on the first node only (LaunchMode::kScript): their end ends the job.
+  std::optional<Depends> depends;
+  WallTime begin;                      // Not started before; 0: at once.
+  WallTime deadline;                   // Ended when it cannot end by then any more; 0: none.
   std::vector<LicenceCount> licences;  // In the order of their names.
   TopologyWish topology;
   std::string qos;        // Empty: none.
@@ -139,6 +143,9 @@ struct JobSpec {
     visit(9, "ports", self.ports);
     visit(10, "array", self.array);
     visit(11, "first_node_only", self.first_node_only);
+    visit(12, "depends", self.depends);
+    visit(13, "begin", self.begin);
+    visit(14, "deadline", self.deadline);
     visit(16, "licences", self.licences);
     visit(17, "topology", self.topology);
     visit(20, "qos", self.qos);

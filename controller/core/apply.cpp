@@ -9,6 +9,7 @@ namespace {
 constexpr unsigned kHeld = 1U << static_cast<unsigned>(ElementState::kHeld);
 constexpr unsigned kPending = 1U << static_cast<unsigned>(ElementState::kPending);
 constexpr unsigned kActive = 1U << static_cast<unsigned>(ElementState::kActive);
+constexpr unsigned kWaiting = 1U << static_cast<unsigned>(ElementState::kWaiting);
 
 }  // namespace
 
@@ -177,7 +178,12 @@ void ClusterApply::operator()(const JobSubmitted& event) {
   facts->environment = event.environment;
   facts->submitted_at = stamp.at;
   facts->submitted_wall = stamp.wall;
-  const ElementState first = event.spec.hold ? ElementState::kHeld : ElementState::kPending;
+  JobGate gate = gate_of(event.spec);
+  const bool waits = gate.waits();
+  if (!gate.empty()) facts->gate = std::make_shared<const JobGate>(std::move(gate));
+  const ElementState first = event.spec.hold ? ElementState::kHeld
+                             : waits         ? ElementState::kWaiting
+                                             : ElementState::kPending;
   const auto it =
       cluster.jobs_.try_emplace(cluster.jobs_.end(), event.job, std::move(facts), first);
   JobChange(it->second, cluster.digest_).add_to_digest();
@@ -187,7 +193,8 @@ void ClusterApply::operator()(const JobSubmitted& event) {
 
 void ClusterApply::operator()(const ElementsHeld& event) {
   JobChange change(job_must_exist(event.job), cluster.digest_);
-  if (!event.elements.empty()) change.move(event.elements, kPending, ElementState::kHeld, nullptr);
+  if (!event.elements.empty())
+    change.move(event.elements, kPending | kWaiting, ElementState::kHeld, nullptr);
   if (event.by_operator) change.set_held_by_operator(true);
 }
 
@@ -202,7 +209,8 @@ void ClusterApply::operator()(const ElementsEnded& event) {
   Job& job = job_must_exist(event.job);
   auto ending = std::make_shared<const Ending>(Ending{event.cause, stamp.at, stamp.wall});
   JobChange(job, cluster.digest_)
-      .move(event.elements, kHeld | kPending | kActive, ElementState::kEnded, std::move(ending));
+      .move(event.elements, kHeld | kPending | kActive | kWaiting, ElementState::kEnded,
+            std::move(ending));
   end_job_if_over(job);
 }
 
@@ -244,10 +252,45 @@ void ClusterApply::operator()(const JobChanged& event) {
   if (event.qos) terms.qos = *event.qos;
   if (event.nice) terms.nice = *event.nice;
   if (event.name) facts->name = *event.name;
-  const std::shared_ptr<const JobTerms> old = facts->terms;
-  facts->terms = cluster.terms_.take(terms);
-  cluster.terms_.drop(old);
+  change_terms(*facts, terms);
   change.replace_facts(std::move(facts));
+}
+
+void ClusterApply::change_terms(JobFacts& facts, const JobTerms& terms) {
+  const std::shared_ptr<const JobTerms> old = facts.terms;
+  facts.terms = cluster.terms_.take(terms);
+  cluster.terms_.drop(old);
+}
+
+void ClusterApply::operator()(const ElementsReady& event) {
+  JobChange(job_must_exist(event.job), cluster.digest_)
+      .move(event.elements, kWaiting, ElementState::kPending, nullptr);
+}
+
+void ClusterApply::operator()(const GateChanged& event) {
+  Job& job = job_must_exist(event.job);
+  JobChange change(job, cluster.digest_);
+  if (event.depends || event.begin || event.deadline) {
+    auto facts = std::make_shared<JobFacts>(job.facts());
+    JobGate gate = facts->gate ? *facts->gate : JobGate{};
+    if (event.depends) gate.depends = *event.depends;
+    if (event.begin) gate.begin = *event.begin;
+    if (event.deadline) gate.deadline = *event.deadline;
+    // Also when nothing is left to wait for: its elements have to be let through.
+    facts->gate = std::make_shared<const JobGate>(std::move(gate));
+    change.replace_facts(std::move(facts));
+  }
+  if (!event.elements.empty())
+    change.move(event.elements, kPending, ElementState::kWaiting, nullptr);
+}
+
+void ClusterApply::operator()(const ArrayThrottled& event) {
+  Job& job = job_must_exist(event.job);
+  auto facts = std::make_shared<JobFacts>(job.facts());
+  JobTerms terms = *facts->terms;
+  terms.array.running_max = event.running_max;
+  change_terms(*facts, terms);
+  JobChange(job, cluster.digest_).replace_facts(std::move(facts));
 }
 
 void ClusterApply::operator()(const JobForgotten& event) {

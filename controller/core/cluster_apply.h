@@ -35,6 +35,9 @@ struct ClusterApply {
   void operator()(const MemberEnded& event);
   void operator()(const AttemptEnded& event);
   void operator()(const SegmentSealed& event);
+  void operator()(const ElementsReady& event);
+  void operator()(const GateChanged& event);
+  void operator()(const ArrayThrottled& event);
 
   void expire_requests();
 
@@ -43,6 +46,7 @@ struct ClusterApply {
   Node& node_must_exist(NodeId id);
   Attempt& attempt_must_exist(const AttemptKey& key);
   void note_request(const JobSubmitted& event);
+  void change_terms(JobFacts& facts, const JobTerms& terms);
   void note_forgotten(JobId id, CauseKind kind);
   void intern_device(const std::string& uuid, DeviceId id, NodeId node);
   void end_job_if_over(Job& job);

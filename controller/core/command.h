@@ -90,6 +90,10 @@ struct SetJobs {
   std::optional<std::string> name;
   std::optional<std::string> qos = std::nullopt;  // Empty: none.
   std::optional<std::int32_t> nice = std::nullopt;
+  std::optional<Depends> depends;  // Without conditions: none from now.
+  std::optional<WallTime> begin;   // 0: none.
+  std::optional<WallTime> deadline;
+  std::optional<std::uint32_t> throttle;  // Elements of an array at once; 0: no limit.
 };
 
 enum class NodeVerb : std::uint8_t { kDrain, kResume, kRemove, kConfirmDead };

@@ -7,6 +7,7 @@
 #include "controller/core/decide/explain.h"
 #include "controller/core/fleet.h"
 #include "controller/core/gang.h"
+#include "controller/core/gate.h"
 #include "controller/core/step.h"
 #include "controller/core/submit.h"
 #include "controller/core/verbs.h"
@@ -15,6 +16,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kForgottenPerTickMax = 1000;
+constexpr std::size_t kForgettingLooksMax = 10000;
 
 // What readers must be told of an event.
 struct NoteChange {
@@ -97,11 +99,21 @@ void forget_jobs(Step& step) {
   const Cluster& cluster = step.cluster();
   const Duration after = cluster.config().limits.forget_after;
   std::vector<JobId> over;
-  for (const auto& [seq, id] : cluster.jobs_ended()) {
+  const Gates& gates = step.brain().board.gates;
+  std::pair<Seq, JobId>& from = step.brain().forget_from;
+  auto it = cluster.jobs_ended().lower_bound(from);
+  for (std::size_t looks = 0; it != cluster.jobs_ended().end(); ++it, ++looks) {
+    const auto& [seq, id] = *it;
     if (seq > step.liveness().feed_reached || over.size() == kForgottenPerTickMax) break;
     if (step.now().at - cluster.find_job(id)->ended_at() < after) break;
-    over.push_back(id);
+    if (looks == kForgettingLooksMax) {
+      from = *it;
+      break;
+    }
+    if (!gates.keeps(id)) over.push_back(id);  // Others still wait for how it ended.
   }
+  // From the oldest again next time: nobody may wait for it any more.
+  if (it == cluster.jobs_ended().end() || *it != from) from = {};
   for (const JobId id : over) step.emit(JobForgotten{id});
 }
 
@@ -118,6 +130,7 @@ void tick(Step& step) {
   suspect_silent(step);
   check_deadlines(step);
   wake_backoffs(step);
+  step.brain().board.gates.tick(step.cluster(), step.now().at, step.now().wall);
   if (step.brain().board.line.jobs_waiting() != 0 && step.brain().pass.is_due(step.now().at))
     step.want_pass();
   forget_jobs(step);
@@ -229,6 +242,9 @@ Outcome Engine::step(const Command& command, Now now) {
   Outcome out;
   Step step(brain, now, out);
   std::visit(Dispatch{step}, command);
+  // The first record of an epoch, and the last of a segment, hold nothing else.
+  if (!std::holds_alternative<BeginEpoch>(command) && !std::holds_alternative<SealSegment>(command))
+    settle_gates(step);
   if (out.record) brain.seq = out.record->seq;
   return out;
 }
@@ -236,6 +252,8 @@ Outcome Engine::step(const Command& command, Now now) {
 std::optional<Explanation> Engine::explain(ElementKey key, Instant now) const {
   return explain_element(impl_->brain.cluster, impl_->brain.board, key, now);
 }
+
+WaitReason Engine::wait_reason(JobId job) const { return impl_->brain.board.gates.reason_of(job); }
 
 Verdict Engine::would_place(const Requester& who, const JobSpec& spec) const {
   return place_new(impl_->brain.cluster, impl_->brain.board, {who.uid, who.user, spec},

@@ -60,6 +60,8 @@ class Engine {
 
   // Why an element does not run, from the ledger as it is now; null when it is not pending or held.
   std::optional<Explanation> explain(ElementKey key, Instant now) const;
+  // Why the elements of the job that are kWaiting wait.
+  WaitReason wait_reason(JobId job) const;
   // Whether, and where, the job would start now; nothing is changed. For --dry-run.
   Verdict would_place(const Requester& who, const JobSpec& spec) const;
   // Who used how much of their share, and what jobs' turns are counted from. Costs nothing.

@@ -333,11 +333,58 @@ struct SegmentSealed {
   }
 };
 
-using Event =
-    std::variant<EpochBegun, ConfigApplied, NodeEnrolled, NodeReported, NodeStateChanged,
-                 NodeRemoved, JobSubmitted, ElementsHeld, ElementsReleased, ElementsEnded,
-                 ElementRequeued, JobChanged, JobForgotten, AttemptStarted, AttemptLaunched,
-                 AttemptStopping, MemberEnded, AttemptEnded, SegmentSealed>;
+// Elements whose dependencies and begin time let them stand in line from now.
+struct ElementsReady {
+  static constexpr int kType = 40;
+  static constexpr std::string_view kName = "ElementsReady";
+  JobId job;
+  std::vector<IndexRange> elements;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "job", self.job);
+    visit(2, "elements", self.elements);
+  }
+};
+// What is given replaces what the job waited for; an empty list or time takes it away. The elements
+// named stood in line and wait from now.
+struct GateChanged {
+  static constexpr int kType = 41;
+  static constexpr std::string_view kName = "GateChanged";
+  JobId job;
+  std::optional<Depends> depends;
+  std::optional<WallTime> begin;
+  std::optional<WallTime> deadline;
+  std::vector<IndexRange> elements;
+  std::string by;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "job", self.job);
+    visit(2, "depends", self.depends);
+    visit(3, "begin", self.begin);
+    visit(4, "deadline", self.deadline);
+    visit(5, "elements", self.elements);
+    visit(6, "by", self.by);
+  }
+};
+struct ArrayThrottled {
+  static constexpr int kType = 42;
+  static constexpr std::string_view kName = "ArrayThrottled";
+  JobId job;
+  std::uint32_t running_max = 0;  // 0: no limit.
+  std::string by;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "job", self.job);
+    visit(2, "running_max", self.running_max);
+    visit(3, "by", self.by);
+  }
+};
+
+using Event = std::variant<EpochBegun, ConfigApplied, NodeEnrolled, NodeReported, NodeStateChanged,
+                           NodeRemoved, JobSubmitted, ElementsHeld, ElementsReleased, ElementsEnded,
+                           ElementRequeued, JobChanged, JobForgotten, AttemptStarted,
+                           AttemptLaunched, AttemptStopping, MemberEnded, AttemptEnded,
+                           SegmentSealed, ElementsReady, GateChanged, ArrayThrottled>;
 
 // One journal record: all events of one command, atomic. Rows in SQL are keyed (cluster, seq,
 // ordinal in events).

@@ -38,6 +38,7 @@ ImageJob image_of(const Job& job, std::uint32_t owner, std::uint32_t terms) {
   image.submitted_wall = facts.submitted_wall;
   image.top = job.top();
   image.held_by_operator = job.is_held_by_operator();
+  if (facts.gate) image.gate = *facts.gate;
   for (const ElementSpan& span : job.spans()) {
     image.spans.push_back({span.first, span.last, span.state, copy_of(span.ending)});
   }

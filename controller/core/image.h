@@ -109,6 +109,7 @@ struct ImageJob {
   Seq ended_seq;
   Instant ended_at;
   bool held_by_operator = false;
+  std::optional<JobGate> gate;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "id", self.id);
@@ -127,6 +128,7 @@ struct ImageJob {
     visit(14, "ended_seq", self.ended_seq);
     visit(15, "ended_at", self.ended_at);
     visit(16, "held_by_operator", self.held_by_operator);
+    visit(40, "gate", self.gate);
   }
 };
 

@@ -83,6 +83,7 @@ struct ImageBuilder {
     facts->environment = item.environment;
     facts->submitted_at = item.submitted_at;
     facts->submitted_wall = item.submitted_wall;
+    if (item.gate) facts->gate = std::make_shared<const JobGate>(*std::move(item.gate));
     const auto [it, is_new] =
         cluster.jobs_.try_emplace(item.id, std::move(facts), ElementState::kPending);
     if (!is_new) return corrupt("job twice");
@@ -116,6 +117,7 @@ struct ImageBuilder {
       least = std::uint64_t{span.last} + 1;
       detail.spans.push_back({span.first, span.last, span.state, share(span.ending)});
       detail.counts[static_cast<std::size_t>(span.state)] += span.last - span.first + 1;
+      if (has_completed(detail.spans.back().ending)) detail.completed += span.last - span.first + 1;
     }
     detail.ended_seq = item.ended_seq;
     detail.ended_at = item.ended_at;
@@ -144,6 +146,7 @@ struct ImageBuilder {
                             share(record.ending)};
       if (record.last) added.last = std::make_shared<const AttemptSummary>(*std::move(record.last));
       ++detail.counts[static_cast<std::size_t>(record.state)];
+      detail.completed += has_completed(added.ending) ? 1U : 0U;
     }
     return {};
   }

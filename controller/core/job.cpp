@@ -62,6 +62,10 @@ JobSpec JobFacts::spec() const {
   spec.topology = terms->topology;
   spec.qos = terms->qos;
   spec.nice = terms->nice;
+  if (gate == nullptr) return spec;
+  if (!gate->depends.conditions.empty()) spec.depends = gate->depends;
+  spec.begin = gate->begin;
+  spec.deadline = gate->deadline;
   return spec;
 }
 
@@ -81,6 +85,12 @@ JobTerms terms_of(const JobSpec& spec) {
   terms.qos = spec.qos;
   terms.nice = spec.nice;
   return terms;
+}
+
+JobGate gate_of(const JobSpec& spec) {
+  JobGate gate{{}, spec.begin, spec.deadline};
+  if (spec.depends && !spec.depends->conditions.empty()) gate.depends = *spec.depends;
+  return gate;
 }
 
 std::uint32_t elements_total(const ArraySpec& array) {
@@ -222,6 +232,17 @@ std::optional<Element> Job::first_in(ElementState state, Element from) const {
     if (it->second.state == state) return it->first;
   }
   return first;
+}
+
+std::vector<IndexRange> Job::untouched_in(ElementState state) const {
+  if (!detail_ || detail_->touched.empty()) return ranges_in(state);
+  std::vector<IndexRange> ranges;
+  for (const ElementSpan& span : detail_->spans) {
+    if (span.state != state) continue;
+    for (const IndexRange& range : ranges_of(facts_->terms->array, span.first, span.last))
+      append(ranges, range);
+  }
+  return ranges;
 }
 
 std::vector<IndexRange> Job::ranges_in(ElementState state) const {

@@ -73,6 +73,25 @@ struct JobTerms {
 
 JobTerms terms_of(const JobSpec& spec);
 
+// What a job waits for beside its turn. Its own, not a part of the terms: jobs that ask for the
+// same share their terms and wait for different jobs.
+struct JobGate {
+  Depends depends;
+  WallTime begin;     // 0: none.
+  WallTime deadline;  // 0: none.
+  auto operator<=>(const JobGate&) const = default;
+  bool empty() const { return *this == JobGate{}; }
+  // Whether its elements wait at all before they stand in line.
+  bool waits() const { return !depends.conditions.empty() || begin.us != 0; }
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "depends", self.depends);
+    visit(2, "begin", self.begin);
+    visit(3, "deadline", self.deadline);
+  }
+};
+JobGate gate_of(const JobSpec& spec);
+
 // Immutable. A change to a job (JobChanged) puts a new object in its place, so readers may keep the
 // old one.
 struct JobFacts {
@@ -82,6 +101,7 @@ struct JobFacts {
   std::string name;
   std::shared_ptr<const JobOwner> owner;  // Never null.
   std::shared_ptr<const JobTerms> terms;  // Never null.
+  std::shared_ptr<const JobGate> gate;    // Null: nothing to wait for.
   std::string launch;                     // Encoded LaunchSpec.
   BlobRef script;
   BlobRef environment;
@@ -104,12 +124,14 @@ struct JobFacts {
   JobSpec spec() const;  // Put together again; hold is false (the elements' states tell).
 };
 
-enum class ElementState : std::uint8_t { kHeld, kPending, kActive, kEnded };
+// kWaiting: has its turn only once the job's gate lets it through.
+enum class ElementState : std::uint8_t { kHeld, kPending, kActive, kEnded, kWaiting };
 template <>
 struct EnumNames<ElementState> {
-  static constexpr std::array<std::string_view, 4> kNames{"held", "pending", "active", "ended"};
+  static constexpr std::array<std::string_view, 5> kNames{"held", "pending", "active", "ended",
+                                                          "waiting"};
 };
-constexpr std::size_t kElementStates = 4;
+constexpr std::size_t kElementStates = 5;
 
 // How an element ended. Shared: a cancelled array has one for all its elements.
 struct Ending {
@@ -197,6 +219,7 @@ class Job {
 
   std::uint32_t elements() const { return elements_total(facts_->terms->array); }
   std::uint32_t count(ElementState state) const;
+  std::uint32_t completed() const { return detail_ ? detail_->completed : 0; }  // Of the ended.
   // Null when the job has no such element.
   std::optional<ElementState> state_of(Element element) const;
   const ElementRecord* find_record(Element element) const;  // Null: never had an attempt.
@@ -205,6 +228,8 @@ class Job {
   std::optional<Element> first_in(ElementState state, Element from = {}) const;
   // All elements in that state, as ranges in rising order.
   std::vector<IndexRange> ranges_in(ElementState state) const;
+  // The same, of those that never had an attempt.
+  std::vector<IndexRange> untouched_in(ElementState state) const;
   const std::map<Element, ElementRecord>& touched() const;
   std::vector<ElementSpan> spans() const;
 
@@ -216,6 +241,7 @@ class Job {
     std::vector<ElementSpan> spans;  // In rising order, neighbours differ.
     std::map<Element, ElementRecord> touched;
     std::array<std::uint32_t, kElementStates> counts{};
+    std::uint32_t completed = 0;
     Seq ended_seq;
     Instant ended_at;
   };

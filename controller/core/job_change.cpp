@@ -40,6 +40,7 @@ std::uint64_t digest_of_facts(const JobFacts& facts) {
   digest(9, "environment", facts.environment);
   digest(10, "submitted_at", facts.submitted_at);
   digest(11, "submitted_wall", facts.submitted_wall);
+  if (facts.gate) digest(12, "gate", *facts.gate);
   return digest.value();
 }
 
@@ -167,6 +168,7 @@ std::uint32_t JobChange::move_spans(ElementSpan range, unsigned from) {
     const std::uint32_t size = high - low + 1;
     detail.counts[static_cast<std::size_t>(span.state)] -= size;
     detail.counts[static_cast<std::size_t>(range.state)] += size;
+    detail.completed += has_completed(range.ending) ? size : 0U;
     moved += size;
     if (span.first < low) push(spans, ElementSpan{span.first, low - 1, span.state, span.ending});
     push(spans, ElementSpan{low, high, range.state, range.ending});

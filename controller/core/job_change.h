@@ -10,6 +10,9 @@
 namespace muster {
 
 std::uint64_t digest_of_facts(const JobFacts& facts);
+inline bool has_completed(const std::shared_ptr<const Ending>& ending) {
+  return ending != nullptr && ending->cause.kind == CauseKind::kCompleted;
+}
 
 class JobChange {
  public:
@@ -31,10 +34,13 @@ class JobChange {
   template <class Change>
   void touch(Element element, Change change) {
     ElementRecord& record = take_record(element);
+    Job::Detail& detail = job_.detail();
     digest_ -= digest_of_record(element, record);
-    --job_.detail().counts[static_cast<std::size_t>(record.state)];
+    --detail.counts[static_cast<std::size_t>(record.state)];
+    detail.completed -= has_completed(record.ending) ? 1U : 0U;
     change(record);
-    ++job_.detail().counts[static_cast<std::size_t>(record.state)];
+    ++detail.counts[static_cast<std::size_t>(record.state)];
+    detail.completed += has_completed(record.ending) ? 1U : 0U;
     digest_ += digest_of_record(element, record);
   }
   void mark_ended(Seq seq, Instant at);

@@ -25,6 +25,7 @@ struct Brain {
   std::set<std::pair<Instant, ElementKey>> backoffs;  // Pending elements that wait for a time.
   Seq seq;
   Changes changes;
+  std::pair<Seq, JobId> forget_from;  // Where looking for jobs to forget goes on.
 
   void apply(const Event& event, const Stamp& stamp);
   void rebuild();
@@ -37,6 +38,7 @@ class Step {
   const Cluster& cluster() const { return brain_.cluster; }
   Liveness& liveness() { return brain_.liveness; }
   Brain& brain() { return brain_; }
+  const Gates& gates() const { return brain_.board.gates; }
   Now now() const { return now_; }
   Outcome& out() { return out_; }
 

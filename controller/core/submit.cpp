@@ -4,6 +4,7 @@
 #include "controller/core/decide/admit.h"
 #include "controller/core/decide/explain.h"
 #include "controller/core/decide/submit_limits.h"
+#include "controller/core/gate.h"
 
 namespace muster {
 namespace {
@@ -82,6 +83,9 @@ void submit_jobs(Step& step, const SubmitJobs& command) {
     const Result<void> within = limits.check(command.who.uid, command.who.user, terms_of(*spec));
     if (!within)
       return step.refuse(fail(within.error().code, label(command, i) + within.error().message));
+    const Result<void> gate = check_gate(step.cluster(), command.who, *spec, step.now().wall);
+    if (!gate)
+      return step.refuse(fail(gate.error().code, label(command, i) + gate.error().message));
     specs.push_back(*std::move(spec));
   }
   const std::uint64_t first = step.cluster().job_next().value;

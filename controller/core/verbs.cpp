@@ -8,6 +8,7 @@
 #include "controller/core/decide/known.h"
 #include "controller/core/decide/submit_limits.h"
 #include "controller/core/gang.h"
+#include "controller/core/gate.h"
 #include "controller/core/select.h"
 
 namespace muster {
@@ -27,6 +28,8 @@ Error not_in(const Job& job, const Target& target, std::string_view needed) {
     is = "is running";
   else if (any(ElementState::kPending))
     is = "is pending";
+  else if (any(ElementState::kWaiting))
+    is = "waits for others, or for its time";
   else if (any(ElementState::kHeld))
     is = "is already held";
   return fail(ErrorCode::kConflict, name + " " + is + ": only " + std::string(needed));
@@ -60,8 +63,9 @@ void stop_by_person(Step& step, const AttemptKey& key, const Cause& cause, bool 
 Result<void> cancel(Step& step, const CancelJobs& command, const Job& job, const Target& target) {
   const std::vector<AttemptKey> running = attempts_of(step.cluster(), job, target);
   std::vector<IndexRange> waiting = ranges_of_target(job, target, ElementState::kPending);
-  for (const IndexRange& held : ranges_of_target(job, target, ElementState::kHeld))
-    waiting.push_back(held);
+  for (const ElementState state : {ElementState::kHeld, ElementState::kWaiting}) {
+    for (const IndexRange& more : ranges_of_target(job, target, state)) waiting.push_back(more);
+  }
   if (running.empty() && waiting.empty()) {
     return fail(ErrorCode::kConflict, "job " + name_of_target(job, target) + " has already ended");
   }
@@ -211,6 +215,61 @@ Result<void> check_change(const Cluster& cluster, Board& board, const Job& job,
   return moves ? check_move(cluster, board, job, command) : Result<void>();
 }
 
+// The gate and the throttle, as they would be.
+Result<void> check_gate_change(const Step& step, const Job& job, const SetJobs& command) {
+  const std::string name = "job " + std::to_string(job.facts().id.value);
+  if (command.throttle && !job.is_array())
+    return fail(ErrorCode::kInvalid, name + " is no array: throttle= is for arrays");
+  if (command.throttle && *command.throttle > kArrayElementsMax)
+    return fail(ErrorCode::kInvalid, name + ": throttle= is at most 1000000; 0 takes it away");
+  if (!command.depends && !command.begin && !command.deadline && !command.time_limit) return {};
+  if ((command.depends || command.begin) && job.untouched_in(ElementState::kPending).empty() &&
+      job.count(ElementState::kWaiting) + job.count(ElementState::kHeld) == 0) {
+    return fail(ErrorCode::kConflict,
+                name + " has started: only what waits can wait for something else");
+  }
+  JobSpec spec = job.facts().spec();
+  if (command.time_limit) spec.time_limit = *command.time_limit;
+  if (command.begin) spec.begin = *command.begin;
+  if (command.deadline) spec.deadline = *command.deadline;
+  spec.depends = command.depends;
+  // What it waited for before was checked before.
+  if (const Result<void> gate = check_gate(step.cluster(), command.who, spec, step.now().wall);
+      !gate)
+    return fail(gate.error().code, name + ": " + gate.error().message);
+  return {};
+}
+
+// Waiting goes in no circle, whatever is changed.
+Result<void> check_order(const Step& step, const Job& job, const SetJobs& command) {
+  if (!command.depends && !command.name) return {};
+  const std::shared_ptr<const JobGate>& gate = job.facts().gate;
+  const Depends depends = command.depends ? *command.depends : gate ? gate->depends : Depends{};
+  const std::string name = command.name.value_or(job.facts().name);
+  return check_circle(step.cluster(), step.gates(), job, {depends, name});
+}
+
+void emit_gate_change(Step& step, const Job& job, const SetJobs& command) {
+  const JobId id = job.facts().id;
+  if (command.depends || command.begin || command.deadline) {
+    GateChanged event{
+        id, command.depends, command.begin, command.deadline, {}, name_of_requester(command.who)};
+    if (event.depends && job.facts().gate != nullptr)
+      event.depends->kill_invalid = job.facts().gate->depends.kill_invalid;
+    if (command.depends || command.begin) event.elements = job.untouched_in(ElementState::kPending);
+    step.emit(std::move(event));
+    step.want_pass();
+  }
+  if (!command.throttle) return;
+  step.emit(ArrayThrottled{id, *command.throttle, name_of_requester(command.who)});
+  step.want_pass();
+}
+
+bool changes_terms(const SetJobs& command) {
+  return command.time_limit || command.queue || command.account || command.priority ||
+         command.name || command.qos || command.nice;
+}
+
 }  // namespace
 
 std::string name_of_requester(const Requester& who) {
@@ -233,6 +292,8 @@ void hold_jobs(Step& step, const HoldJobs& command) {
   for_each_target(
       step, command.who, command.which, "hold", [&](const Job& job, const Target& target) {
         std::vector<IndexRange> ranges = ranges_of_target(job, target, ElementState::kPending);
+        for (const IndexRange& more : ranges_of_target(job, target, ElementState::kWaiting))
+          ranges.push_back(more);
         const bool by_operator = command.who.role != Role::kUser;
         // An operator's word also makes a hold of the user's own the operator's.
         const bool strengthens = by_operator && !job.is_held_by_operator() &&
@@ -257,7 +318,12 @@ void release_jobs(Step& step, const ReleaseJobs& command) {
                                    "job " + name_of_target(job, target) +
                                        " is held by an operator: only an operator may release it"));
         }
+        std::vector<IndexRange> untouched = job.untouched_in(ElementState::kHeld);
+        if (target.element)
+          untouched =
+              job.find_record(*target.element) == nullptr ? ranges : std::vector<IndexRange>{};
         step.emit(ElementsReleased{target.job, std::move(ranges), name_of_requester(command.who)});
+        gate_again(step, target.job, std::move(untouched));
         step.want_pass();
         return Result<void>();
       });
@@ -288,12 +354,19 @@ void top_jobs(Step& step, const TopJobs& command) {
 
 void set_jobs(Step& step, const SetJobs& command) {
   const bool any = command.time_limit || command.queue || command.account || command.priority ||
-                   command.name || command.qos || command.nice;
+                   command.name || command.qos || command.nice || command.depends ||
+                   command.begin || command.deadline || command.throttle;
   if (!any) return step.refuse(fail(ErrorCode::kInvalid, "set: nothing to change"));
   for_each_target(
       step, command.who, command.which, "set", [&](const Job& job, const Target& target) {
         const Result<void> checked = check_change(step.cluster(), step.brain().board, job, command);
         if (!checked) return checked;
+        const Result<void> gate = check_gate_change(step, job, command);
+        if (!gate) return gate;
+        const Result<void> order = check_order(step, job, command);
+        if (!order) return order;
+        emit_gate_change(step, job, command);
+        if (!changes_terms(command)) return Result<void>();
         step.emit(JobChanged{target.job, command.time_limit, command.queue, command.account,
                              command.priority, command.name, std::nullopt,
                              name_of_requester(command.who), command.qos, command.nice});

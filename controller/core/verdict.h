@@ -27,20 +27,24 @@ enum class WaitReason : std::uint8_t {
   kNeverPossible,  // The cluster has shrunk: no set of nodes can satisfy it.
   kKeptForOthers,  // Would fit, but into the planned start of a job that comes first.
   kNoFreeLicence,
-  kScattered,     // Enough nodes fit, but not near enough to one another.
-  kUserLimit,     // As much runs as a limit allows: of the user,
-  kAccountLimit,  // of an account, or of its users,
-  kQueueLimit,    // of the queue, or of its users or accounts,
-  kQosLimit,      // of the QOS, or of its users or accounts.
+  kScattered,        // Enough nodes fit, but not near enough to one another.
+  kUserLimit,        // As much runs as a limit allows: of the user,
+  kAccountLimit,     // of an account, or of its users,
+  kQueueLimit,       // of the queue, or of its users or accounts,
+  kQosLimit,         // of the QOS, or of its users or accounts.
+  kDependency,       // Waits for other jobs.
+  kDependencyNever,  // What it waits for can never hold any more.
+  kNotYet,           // Before its begin time.
 };
 template <>
 struct EnumNames<WaitReason> {
-  static constexpr std::array<std::string_view, 18> kNames{
+  static constexpr std::array<std::string_view, 21> kNames{
       "not-tried",       "held",           "backoff",           "no-free-gpus",
       "no-free-cpus",    "no-free-memory", "nodes-unavailable", "behind-others",
       "array-limit",     "queue-closed",   "never-possible",    "kept-for-others",
       "no-free-licence", "scattered",      "user-limit",        "account-limit",
-      "queue-limit",     "qos-limit"};
+      "queue-limit",     "qos-limit",      "dependency",        "dependency-never",
+      "not-yet"};
 };
 
 // One constraint and how many nodes fail it, counted over the nodes of the queue; each node is

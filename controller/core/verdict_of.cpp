@@ -34,6 +34,8 @@ int strength(CauseKind kind) {
     case CauseKind::kCancelled:
     case CauseKind::kPreempted:
     case CauseKind::kRequeued:
+    case CauseKind::kDependency:
+    case CauseKind::kDeadline:
       return 0;
   }
   return 0;

@@ -208,7 +208,8 @@ void Intake::change_jobs(const Caller& caller, const Request& request) {
       break;
   }
   push(caller, SetJobs{caller.who, which, body->time_limit, body->queue, body->account,
-                       body->priority, body->name, body->qos, body->nice});
+                       body->priority, body->name, body->qos, body->nice, body->depends,
+                       body->begin, body->deadline, body->throttle});
 }
 
 // Administrators' verbs are on record before they are carried out; without a record they are

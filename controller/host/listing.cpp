@@ -83,6 +83,7 @@ void add_waiting(const JobView& job, ElementState element, JobRow& row) {
   if (element == ElementState::kHeld && job.job.is_held_by_operator()) {
     row.reason = "held-by-operator";
   }
+  if (element == ElementState::kWaiting) row.reason = std::string(name_of(job.waits));
 }
 
 std::string ranges_text(const std::vector<IndexRange>& ranges) {

@@ -268,7 +268,8 @@ Result<std::string> Queries::queues(const ViewState& state) {
   state.jobs.for_each(0, [&](std::uint64_t, const JobView& job) {
     for (QueueRow& row : reply.rows) {
       if (row.name != job.job.facts().queue()) continue;
-      row.jobs_pending += job.job.count(ElementState::kPending);
+      row.jobs_pending +=
+          job.job.count(ElementState::kPending) + job.job.count(ElementState::kWaiting);
       row.jobs_running += job.job.count(ElementState::kActive);
     }
     return true;
@@ -374,8 +375,9 @@ void Queries::why(const Caller& caller, const Request& request) {
     if (job == nullptr) return parts_.respond(caller, refusal(caller, no_such_job(choice.job)));
     Element element = choice.element.value_or(Element{});
     if (!choice.element.has_value() && job->is_array()) {
-      element =
-          job->first_in(ElementState::kPending).value_or(element_at(job->facts().terms->array, 0));
+      element = job->first_in(ElementState::kPending)
+                    .value_or(job->first_in(ElementState::kWaiting)
+                                  .value_or(element_at(job->facts().terms->array, 0)));
     }
     const auto explanation = engine.explain({choice.job, element}, now.at);
     if (explanation.has_value()) {

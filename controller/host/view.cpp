@@ -24,6 +24,7 @@ AttemptView attempt_view(const Attempt& attempt, const Liveness& liveness) {
 
 std::shared_ptr<const JobView> job_view(const Engine& engine, const Job& job) {
   auto view = std::make_shared<JobView>(job);
+  if (job.count(ElementState::kWaiting) != 0) view->waits = engine.wait_reason(job.facts().id);
   if (job.count(ElementState::kActive) == 0) return view;
   const JobId id = job.facts().id;
   const auto& attempts = engine.cluster().attempts();
@@ -41,7 +42,8 @@ struct Counts {
 
 Counts counts_of(const JobView* view) {
   if (view == nullptr) return {};
-  return {view->job.count(ElementState::kPending), view->job.count(ElementState::kActive)};
+  return {view->job.count(ElementState::kPending) + view->job.count(ElementState::kWaiting),
+          view->job.count(ElementState::kActive)};
 }
 
 }  // namespace

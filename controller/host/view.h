@@ -29,7 +29,8 @@ struct AttemptView {
 struct JobView {
   explicit JobView(const Job& from) : job(from) {}
   Job job;
-  std::vector<AttemptView> live;  // By element.
+  std::vector<AttemptView> live;               // By element.
+  WaitReason waits = WaitReason::kDependency;  // Why those wait that do not stand in line yet.
 };
 struct NodeView {
   std::shared_ptr<const Node> node;

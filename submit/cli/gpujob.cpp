@@ -6,6 +6,8 @@
 #include "submit/cli/caller.h"
 #include "submit/cli/command.h"
 #include "submit/cli/selection.h"
+#include "submit/cli/when.h"
+#include "submit/script/time_ahead.h"
 
 namespace muster {
 namespace {
@@ -24,14 +26,19 @@ constexpr Command kCommand{
         "  requeue   stop a running job and put it back into the queue: its next attempt\n"
         "  top       to the head of your own pending jobs\n"
         "  set       change KEY: time, queue, account, qos, priority, nice, name; users may only "
-        "lower "
-        "time\n"
-        "            and priority, and raise nice; qos= takes the QOS away",
+        "lower time\n"
+        "            and priority, and raise nice; qos= takes the QOS away;\n"
+        "            dependency (afterok:17, or nothing), begin, deadline (16:00, now+2h, or none) "
+        "of "
+        "what waits;\n"
+        "            throttle (elements of an array at once; 0: all)",
     .examples =
         "gpujob hold 17                # not now\n"
         "gpujob release --all          # all of yours\n"
         "gpujob set 17 time=30m        # a shorter limit starts sooner\n"
-        "gpujob set 17 18 queue=night priority=-10",
+        "gpujob set 17 18 queue=night priority=-10\n"
+        "gpujob set 17 dependency=afterok:12 begin=22:00\n"
+        "gpujob set 17 throttle=4      # four elements of the array at once",
 };
 
 struct VerbName {
@@ -56,10 +63,33 @@ Result<std::int32_t> parse_priority(std::string_view text) {
   return negative ? -value : value;
 }
 
+// What a job waits for, into body. False when the key is another one.
+Result<bool> take_gate(std::string_view key, std::string_view value, SelectBody& body) {
+  if (key == "dependency") {
+    auto depends =
+        value.empty() || value == "none" ? Result<Depends>(Depends{}) : parse_depends(value);
+    if (!depends) return depends.error();
+    body.depends = *std::move(depends);
+  } else if (key == "begin" || key == "deadline") {
+    const bool away = value.empty() || value == "none" || (key == "begin" && value == "now");
+    auto when = away ? Result<WallTime>(WallTime{}) : parse_time_ahead(value, wall_now());
+    if (!when) return when.error();
+    (key == "begin" ? body.begin : body.deadline) = *when;
+  } else if (key == "throttle") {
+    auto most = parse_count(value, 0, kArrayElementsMax);
+    if (!most) return most.error();
+    body.throttle = static_cast<std::uint32_t>(*most);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 // "time=30m" into body.
 Result<void> take_setting(std::string_view word, SelectBody& body) {
-  constexpr std::array<std::string_view, 7> kKeys{"time", "queue",    "account", "qos",
-                                                  "nice", "priority", "name"};
+  constexpr std::array<std::string_view, 11> kKeys{"time",  "queue",    "account", "qos",
+                                                   "nice",  "priority", "name",    "dependency",
+                                                   "begin", "deadline", "throttle"};
   const std::size_t equals = word.find('=');
   const std::string_view key = word.substr(0, equals);
   const std::string_view value = word.substr(equals + 1);
@@ -84,9 +114,13 @@ Result<void> take_setting(std::string_view word, SelectBody& body) {
     if (auto fine = check_job_name(value); !fine) return bad(fine.error());
     body.name = std::string(value);
   } else {
+    const auto gate = take_gate(key, value, body);
+    if (!gate) return bad(gate.error());
+    if (*gate) return {};
     std::string why = "unknown setting \"" + escape_for_terminal(key.substr(0, 64)) + "\"";
     const std::string_view near = nearest_match(key, kKeys);
-    why += near.empty() ? ": known are time, queue, account, qos, nice, priority, name"
+    why += near.empty() ? ": known are time, queue, account, qos, nice, priority, name, "
+                          "dependency, begin, deadline, throttle"
                         : "; did you mean " + std::string(near) + "?";
     return fail(ErrorCode::kInvalid, why);
   }
@@ -148,6 +182,10 @@ int run(const Invocation& call) {
   body->name = settings.name;
   body->qos = settings.qos;
   body->nice = settings.nice;
+  body->depends = settings.depends;
+  body->begin = settings.begin;
+  body->deadline = settings.deadline;
+  body->throttle = settings.throttle;
   Caller caller(call);
   auto reply = caller.ask<ChangeReply>(verb->verb, *body);
   if (!reply) return fail_selection(call, caller, *body, reply.error());

@@ -7,6 +7,7 @@
 #include "submit/cli/submit_input.h"
 #include "submit/cli/submit_wait.h"
 #include "submit/cli/terminal.h"
+#include "submit/cli/when.h"
 #include "submit/script/build_job.h"
 #include "submit/script/environment.h"
 #include "submit/script/script_text.h"
@@ -36,6 +37,8 @@ constexpr std::string_view kExamples =
     "RANK set\n"
     "gpusubmit --nodes 2 --gpus-per-node 4 --launch torchrun -- -r 1 -t 1 train.py --lr 0.1\n"
     "gpusubmit --array 0-99%8 sweep.sh                 # 100 runs, 8 at a time\n"
+    "gpusubmit --dependency afterok:17 report.sh       # once job 17 has completed\n"
+    "gpusubmit --begin 22:00 --deadline tomorrow sweep.sh\n"
     "gpusubmit --wait -- nvidia-smi                    # a command; exit as it did";
 constexpr std::string_view kExitStatus =
     "with --wait: the job's own exit status; 128 + N when signal N ended it; 1 when it ended "
@@ -88,6 +91,7 @@ Result<Submission> prepare(const Invocation& call) {
                 "the current directory has gone; cd to another, or give --chdir");
   }
   context.umask_bits = current_umask();
+  context.now = wall_now();
   Arguments options;
   if (call.words.has_rest) {
     context.is_command = true;

@@ -250,6 +250,9 @@ std::string job_in_full(const JobReply& job, const Terminal& terminal, WallTime 
         (licences.empty() ? "" : ", ") + std::to_string(licence.count) + " of " + licence.name;
   lines.add("Licences", licences);
   if (!job.spec.array.ranges.empty()) lines.add("Array", to_text(job.spec.array));
+  if (job.spec.depends) lines.add("Depends on", to_text(*job.spec.depends));
+  if (job.spec.begin.us != 0) lines.add("Begins after", local_time_with_seconds(job.spec.begin));
+  if (job.spec.deadline.us != 0) lines.add("Deadline", local_time_with_seconds(job.spec.deadline));
   if (row.attempt.value != 0) lines.add("Attempt", std::to_string(row.attempt.value));
   lines.add("Nodes", row.node_list);
   add_times(row, now, lines);

@@ -8,6 +8,7 @@
 #include "base/types/time.h"
 #include "submit/script/array.h"
 #include "submit/script/request.h"
+#include "submit/script/time_ahead.h"
 #include "submit/script/value.h"
 
 namespace muster {
@@ -116,8 +117,22 @@ class JobBuilder {
       spec.topology = sure(parse_topology(options_.text("topology"))).wish;
     if (options_.has("licences")) spec.licences = sure(parse_licences(options_.text("licences")));
     spec.hold = options_.has("hold");
+    take_gate();
     spec.ports = static_cast<std::uint32_t>(count("ports").value_or(0));
     return {};
+  }
+
+  void take_gate() {
+    JobSpec& spec = job_.spec;
+    if (options_.has("dependency")) {
+      spec.depends = sure(parse_depends(options_.text("dependency")));
+      spec.depends->kill_invalid = options_.text("kill-on-invalid-dep") == "yes";
+    }
+    const auto when = [&](std::string_view name, WallTime& out) {
+      if (options_.has(name)) out = sure(parse_time_ahead(options_.text(name), context_.now));
+    };
+    when("begin", spec.begin);
+    when("deadline", spec.deadline);
   }
 
   Result<void> take_groups() {

@@ -12,6 +12,7 @@ namespace muster {
 
 // What is known besides the options.
 struct JobContext {
+  WallTime now;                       // For times such as now+2h.
   std::string program = "gpusubmit";  // For messages.
   bool is_command = false;            // `-- command …`.
   std::string script_name;            // As typed; empty for a command.

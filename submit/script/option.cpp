@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/types/depends.h"
 #include "base/types/hostlist.h"
 #include "base/types/ids.h"
 #include "base/types/job_spec.h"
@@ -13,6 +14,7 @@
 #include "submit/script/array.h"
 #include "submit/script/environment.h"
 #include "submit/script/pattern.h"
+#include "submit/script/time_ahead.h"
 #include "submit/script/value.h"
 
 namespace muster {
@@ -99,6 +101,10 @@ Result<void> check_parsed(const Option& option, std::string_view text) {
       return outcome(parse_array(text));
     case ValueKind::kUuid:
       return outcome(parse_uuid(text));
+    case ValueKind::kDepends:
+      return outcome(parse_depends(text));
+    case ValueKind::kWhen:
+      return outcome(parse_time_ahead(text, WallTime{}));
     case ValueKind::kExport:
       return outcome(parse_export(text));
     default:

@@ -38,6 +38,8 @@ enum class ValueKind : std::uint8_t {
   kExport,    // ALL, NONE or a list.
   kVariable,  // NAME=VALUE.
   kUuid,
+  kDepends,  // "afterok:12:13".
+  kWhen,     // A time to come.
 };
 
 struct Option {

@@ -374,6 +374,47 @@ Requester Stage::requester(const Statement& statement) const {
   return who;
 }
 
+// "afterok:a:b_3": jobs by their names here, "nobody" for one that never was.
+Result<Depends> Stage::depends_of(const std::string& text) const {
+  std::string numbered;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(":,?+", i), text.size());
+    const std::string word = text.substr(i, end - i);
+    const std::string job = word.substr(0, word.rfind('_'));
+    const auto found = jobs_.find(job);
+    const bool named = i > 0 && text[i - 1] == ':';
+    if (named && job == "nobody")
+      numbered += "999999";
+    else if (named && found != jobs_.end())
+      numbered += std::to_string(found->second.value) + word.substr(job.size());
+    else
+      numbered += word;
+    if (end < text.size()) numbered += text[end];
+    i = end + 1;
+  }
+  if (numbered.empty()) return Depends{};
+  return parse_depends(numbered);
+}
+
+// Times are those of the scenario's own clock.
+WallTime Stage::wall_of(const std::string& text) const {
+  const bool ago = text[0] == '-';
+  const Duration at = duration(ago ? text.substr(1) : text, Duration{});
+  return {start_.us + (ago ? -at.us : at.us)};
+}
+
+Result<void> Stage::gate_of(const Statement& statement, JobSpec& spec) const {
+  if (!statement.option("after").empty()) {
+    Result<Depends> depends = depends_of(statement.option("after"));
+    if (!depends) return depends.error();
+    depends->kill_invalid = statement.has("kill_invalid");
+    spec.depends = *std::move(depends);
+  }
+  if (!statement.option("begin").empty()) spec.begin = wall_of(statement.option("begin"));
+  if (!statement.option("deadline").empty()) spec.deadline = wall_of(statement.option("deadline"));
+  return {};
+}
+
 Result<NewJob> Stage::job_of(const Statement& statement) const {
   NewJob job;
   JobSpec& spec = job.spec;
@@ -393,6 +434,7 @@ Result<NewJob> Stage::job_of(const Statement& statement) const {
     spec.licences.push_back({sides[0], sides.size() == 2 ? number(sides[1], 1) : 1});
   }
   if (!statement.option("array").empty()) spec.array = array_of(statement.option("array"));
+  if (const Result<void> gate = gate_of(statement, spec); !gate) return gate.error();
   if (statement.option("group").empty()) {
     spec.groups = {group_of(statement.options)};
     return job;
@@ -488,6 +530,14 @@ Result<void> Stage::set(const Statement& statement) {
     if (key == "priority") change.priority = signed_number(value);
     if (key == "qos") change.qos = value == "none" ? "" : value;
     if (key == "nice") change.nice = signed_number(value);
+    if (key == "throttle") change.throttle = number(value, 0);
+    if (key == "begin") change.begin = value == "now" ? WallTime{} : wall_of(value);
+    if (key == "deadline") change.deadline = value == "none" ? WallTime{} : wall_of(value);
+    if (key == "after") {
+      const Result<Depends> depends = depends_of(value);
+      if (!depends) return depends.error();
+      change.depends = *depends;
+    }
   }
   command(change);
   return {};

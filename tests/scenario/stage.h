@@ -52,12 +52,16 @@ class Stage {
   Result<ElementKey> element(const std::string& name, bool* given = nullptr) const;
   Result<JobSelection> selection(const Statement& statement) const;
   Result<NewJob> job_of(const Statement& statement) const;
+  Result<Depends> depends_of(const std::string& text) const;
+  WallTime wall_of(const std::string& text) const;
+  Result<void> gate_of(const Statement& statement, JobSpec& spec) const;
 
   World world_;
   FakeFleet fleet_;
   ClusterConfig config_;
   bool began_ = false;
   Duration clock_;
+  const WallTime start_ = World().now().wall;
   std::map<std::string, JobId> jobs_;
   std::map<std::string, SubmitJobs> requests_;
   Reply reply_;                // Of the last command of a person.

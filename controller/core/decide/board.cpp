@@ -53,7 +53,7 @@ struct Before {
   void operator()(const Other&) const {}
 };
 
-struct After {
+struct Afterwards {
   Board& board;
   const Cluster& cluster;
   void operator()(const ConfigApplied&) const {
@@ -76,6 +76,9 @@ struct After {
     line(event.job);
   }
   void operator()(const ElementRequeued& event) const { line(event.job); }
+  void operator()(const ElementsReady& event) const { line(event.job); }
+  void operator()(const GateChanged& event) const { line(event.job); }
+  void operator()(const ArrayThrottled& event) const { line(event.job); }
   void operator()(const JobChanged& event) const {
     if (board.backfill.remove(event.job)) board.ledger.wake();
     line(event.job);
@@ -127,6 +130,7 @@ void Board::rebuild(const Cluster& cluster) {
   horizon.rebuild({cluster, order.forecast, cluster.applied_at()});
   backfill.clear();
   line.rebuild(cluster, order);
+  gates.rebuild(cluster);
   limits.rebuild(cluster);
 }
 
@@ -137,10 +141,12 @@ void Board::rebuild_limits(const Cluster& cluster) {
 
 void Board::before(const Cluster& cluster, const Event& event) {
   std::visit(Before{*this, cluster}, event);
+  gates.before(cluster, event);
 }
 
 void Board::after(const Cluster& cluster, const Event& event) {
-  std::visit(After{*this, cluster}, event);
+  std::visit(Afterwards{*this, cluster}, event);
+  gates.after(cluster, event);
 }
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 
 #include "controller/core/cluster.h"
 #include "controller/core/decide/backfill.h"
+#include "controller/core/decide/gates.h"
 #include "controller/core/decide/horizon.h"
 #include "controller/core/decide/ledger.h"
 #include "controller/core/decide/licences.h"
@@ -20,6 +21,7 @@ struct Board {
   Order order;
   Line line;
   LimitBook limits;
+  Gates gates;
   Backfill backfill;  // Made anew by every whole round of passes.
 
   void rebuild(const Cluster& cluster);

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/types/size.h"
+#include "controller/core/decide/explain_gate.h"
 #include "controller/core/decide/limit_words.h"
 #include "controller/core/decide/place.h"
 #include "controller/core/decide/schedule.h"
@@ -307,7 +308,8 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
   const Job* job = cluster.find_job(key.job);
   if (job == nullptr) return std::nullopt;
   const std::optional<ElementState> state = job->state_of(key.element);
-  if (state != ElementState::kPending && state != ElementState::kHeld) return std::nullopt;
+  if (!state || state == ElementState::kActive || state == ElementState::kEnded)
+    return std::nullopt;
   const JobTerms& terms = *job->facts().terms;
   const std::string name = to_text(key, job->is_array());
   const ElementRecord* record = job->find_record(key.element);
@@ -322,6 +324,10 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
         job->is_held_by_operator()
             ? "an operator holds it; ask one to release it (gpujob release " + name + ")"
             : "start it with gpujob release " + name;
+    return why;
+  }
+  if (state == ElementState::kWaiting) {
+    explain_gate(why, {cluster, board.gates, *job, key.element, now});
     return why;
   }
   if (record != nullptr && record->not_before > now) {
@@ -357,6 +363,7 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
 Verdict place_new(const Cluster& cluster, Board& board, const NewcomerQuestion& asked,
                   Instant now) {
   if (asked.spec.hold) return Wait{WaitReason::kHeld};
+  if (const auto reason = gate_reason(cluster, board.gates, asked.spec, now)) return Wait{*reason};
   const JobTerms terms = terms_of(asked.spec);
   const QueueConfig* queue = cluster.find_queue(terms.queue);
   if (queue == nullptr) return Wait{WaitReason::kQueueClosed};

@@ -57,12 +57,45 @@ class Chaos {
     job.spec.requeue = rng_.chance(800);
     job.spec.first_node_only = rng_.chance(300);
     job.spec.priority = -static_cast<std::int32_t>(rng_.below(3));
+    if (rng_.chance(200)) job.spec.depends = any_depends();
+    if (rng_.chance(100)) job.spec.begin = soon();
+    if (rng_.chance(100)) job.spec.deadline = {soon().us + hours(1).us};
     if (rng_.chance(300)) {
       job.spec.array.ranges = {{static_cast<std::uint32_t>(rng_.below(3)), 6,
                                 static_cast<std::uint32_t>(rng_.between(1, 2))}};
       job.spec.array.running_max = static_cast<std::uint32_t>(rng_.below(3));
     }
     fleet_.step(SubmitJobs{World::user(), world_->next_request(), {job}, rng_.chance(100)});
+  }
+
+  SetJobs change(const Requester& who) {
+    SetJobs set;
+    set.who = who;
+    set.which = any_job();
+    if (rng_.chance(500)) {
+      set.time_limit = minutes(30);
+      set.priority = -static_cast<std::int32_t>(rng_.below(5));
+      set.name = "renamed";
+      return set;
+    }
+    if (rng_.chance(300)) set.throttle = static_cast<std::uint32_t>(rng_.below(3));
+    if (rng_.chance(300)) set.begin = rng_.chance(500) ? WallTime{} : soon();
+    if (rng_.chance(300)) set.depends = any_depends();
+    return set;
+  }
+  WallTime soon() {
+    return {world_->now().wall.us + seconds(static_cast<std::int64_t>(rng_.below(100))).us};
+  }
+  Depends any_depends() {
+    Depends depends;
+    const std::uint64_t last = world_->engine.cluster().job_next().value;
+    for (std::uint64_t i = rng_.below(3); i != 0; --i)
+      depends.conditions.push_back(
+          {static_cast<After>(rng_.below(4)), JobId{rng_.between(1, last)}, {}, {}});
+    if (rng_.chance(200)) depends.conditions.push_back({After::kSingleton, {}, {}, {}});
+    depends.any = rng_.chance(500);
+    depends.kill_invalid = rng_.chance(700);
+    return depends;
   }
 
   void person() {
@@ -84,13 +117,7 @@ class Chaos {
         fleet_.step(TopJobs{who, any_job()});
         break;
       default:
-        fleet_.step(SetJobs{who,
-                            any_job(),
-                            minutes(30),
-                            {},
-                            {},
-                            -static_cast<std::int32_t>(rng_.below(5)),
-                            "renamed"});
+        fleet_.step(change(who));
     }
   }
 
@@ -269,6 +296,7 @@ class Chaos {
         fleet_.step(WorkerHeard{name});
       }
       fleet_.settle();
+      cancel_hopeless();
       world_->at = world_->at + seconds(5);
       fleet_.step(Tick{});
       check();
@@ -280,6 +308,19 @@ class Chaos {
     for (const auto& [name, worker] : fleet_.workers())
       ASSERT_TRUE(worker.attempts.empty()) << name;
     ASSERT_EQ(world_->digest_of_replay(), world_->engine.cluster().digest());
+  }
+
+  // What can never start stays until somebody says so; nothing else may.
+  void cancel_hopeless() {
+    JobSelection hopeless;
+    for (const auto& [id, job] : world_->engine.cluster().jobs()) {
+      const auto first = job.first_in(ElementState::kWaiting);
+      const auto why = first ? world_->engine.explain({id, *first}, world_->at) : std::nullopt;
+      if (!why || why->reason != WaitReason::kDependencyNever) continue;
+      hopeless.elements.push_back({id, {}});
+      hopeless.element_given.push_back(false);
+    }
+    if (!hopeless.elements.empty()) fleet_.step(CancelJobs{World::admin(), hopeless, 0});
   }
 
   Rng rng_;
