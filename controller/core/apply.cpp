@@ -297,7 +297,7 @@ void ClusterApply::operator()(const JobForgotten& event) {
   Job& job = job_must_exist(event.job);
   MUSTER_ASSERT(job.ended_seq().value != 0);
   const ArraySpec& array = job.facts().terms->array;
-  const Ending* ending = job.find_ending(element_at(array, job.elements() - 1));
+  const std::optional<Ending> ending = job.find_ending(element_at(array, job.elements() - 1));
   note_forgotten(event.job, ending->cause.kind);
   JobChange(job, cluster.digest_).remove_from_digest();
   cluster.jobs_ended_.erase({job.ended_seq(), event.job});

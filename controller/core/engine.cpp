@@ -28,16 +28,19 @@ struct NoteChange {
   void operator()(const NodeRemoved& event) const { changes.nodes.insert(event.node); }
   void operator()(const AttemptStarted& event) const {
     changes.jobs.insert(event.key.job);
+    changes.elements.insert(event.key.element_key());
     for (const Member& member : event.place.members) changes.nodes.insert(member.node);
   }
   void operator()(const EpochBegun&) const {}
   void operator()(const SegmentSealed&) const {}
   template <class Other>
   void operator()(const Other& event) const {
-    if constexpr (requires { event.key; })
+    if constexpr (requires { event.key; }) {
       changes.jobs.insert(event.key.job);
-    else
+      changes.elements.insert(event.key.element_key());
+    } else {
       changes.jobs.insert(event.job);
+    }
   }
 };
 
@@ -187,11 +190,12 @@ void Brain::rebuild() {
   board.rebuild(cluster);
   backoffs.clear();
   for (const auto& [id, job] : cluster.jobs()) {
-    for (const auto& [element, record] : job.touched()) {
-      if (record.state == ElementState::kPending && record.not_before.us > 0) {
-        backoffs.emplace(record.not_before, ElementKey{id, element});
-      }
-    }
+    const JobId key = id;
+    job.touched().for_each({}, [&](Element element, const ElementRecord& record) {
+      if (record.state == ElementState::kPending && record.not_before.us > 0)
+        backoffs.emplace(record.not_before, ElementKey{key, element});
+      return true;
+    });
   }
 }
 

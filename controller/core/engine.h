@@ -39,6 +39,7 @@ struct Outcome {
 // What readers must be told: ids whose rows changed since the last take_changes().
 struct Changes {
   std::set<JobId> jobs;
+  std::set<ElementKey> elements;  // Of these jobs: whose attempt changed, began or ended.
   std::set<NodeId> nodes;
   bool config = false;
 };

@@ -187,7 +187,9 @@ void report_member(Step& step, const Node& node, const AttemptReport& report) {
   MemberLiveness& member = books.members[position_of(*attempt, node.id)];
   member.heard = true;
   member.phase = report.phase;
-  step.brain().changes.jobs.insert(report.key.job);  // Readers see what its node says of it.
+  // Readers see what its node says of it.
+  step.brain().changes.jobs.insert(report.key.job);
+  step.brain().changes.elements.insert(report.key.element_key());
   if (report.phase == AttemptPhase::kEnded) {
     const NodeId id = node.id;
     end_member(step, report.key, node,

@@ -78,12 +78,13 @@ std::uint32_t number_of(const std::shared_ptr<const T>& value,
 
 void touched_of(JobId id, const Job& job, const ClusterImage::Sink& sink) {
   ImageTouched part{id, {}};
-  for (const auto& [element, record] : job.touched()) {
+  job.touched().for_each({}, [&](Element element, const ElementRecord& record) {
     part.records.push_back(image_of(element, record));
-    if (part.records.size() < kTouchedPerItemMax) continue;
+    if (part.records.size() < kTouchedPerItemMax) return true;
     sink(part);
     part.records.clear();
-  }
+    return true;
+  });
   if (!part.records.empty()) sink(std::move(part));
 }
 
@@ -91,6 +92,27 @@ std::vector<std::uint32_t> image_of(const AgeBins& bins) {
   std::vector<std::uint32_t> image(bins.begin(), bins.end());
   while (!image.empty() && image.back() == 0) image.pop_back();
   return image;
+}
+
+void ended_of(JobId id, const Job& job, const ClusterImage::Sink& sink) {
+  ImageEndedElements part{id, {}, {}};
+  std::map<std::shared_ptr<const EndKind>, std::uint32_t> kinds;
+  const auto flush = [&] {
+    if (!part.elements.empty()) sink(part);
+    part.kinds.clear();
+    part.elements.clear();
+    kinds.clear();
+  };
+  job.touched().for_each_ended({}, [&](Element element, const EndedElement& ended) {
+    const auto [kind, is_new] =
+        kinds.try_emplace(ended.kind, static_cast<std::uint32_t>(kinds.size()));
+    if (is_new) part.kinds.push_back(*ended.kind);
+    part.elements.push_back({element, kind->second, ended.at, ended.wall, ended.launched_wall,
+                             ended.charged, ended.attempts});
+    if (part.elements.size() == kTouchedPerItemMax) flush();
+    return true;
+  });
+  flush();
 }
 
 }  // namespace
@@ -108,6 +130,7 @@ void ClusterImage::take_apart(const Cluster& cluster, WallTime wall, const Sink&
     const std::uint32_t term = number_of<ImageTerms>(job.facts().terms, terms, sink);
     sink(image_of(job, owner, term));
     touched_of(id, job, sink);
+    ended_of(id, job, sink);
   }
   for (const auto& [key, attempt] : cluster.attempts_) sink(image_of(attempt));
   for (const auto& [at, id] : cluster.requests_by_age_) {

@@ -168,6 +168,41 @@ struct ImageTouched {
   }
 };
 
+// One of an array's elements that ended; kind is a place in the item's own list.
+struct ImageEnded {
+  Element element;
+  std::uint32_t kind = 0;
+  Instant at;
+  WallTime wall;
+  WallTime launched_wall;
+  Duration charged;
+  std::uint32_t attempts = 0;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "element", self.element);
+    visit(2, "kind", self.kind);
+    visit(3, "at", self.at);
+    visit(4, "wall", self.wall);
+    visit(5, "launched_wall", self.launched_wall);
+    visit(6, "charged", self.charged);
+    visit(7, "attempts", self.attempts);
+  }
+};
+
+// Follows its job; as many as needed.
+struct ImageEndedElements {
+  static constexpr int kType = 40;
+  JobId job;
+  std::vector<EndKind> kinds;
+  std::vector<ImageEnded> elements;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "job", self.job);
+    visit(2, "kinds", self.kinds);
+    visit(3, "elements", self.elements);
+  }
+};
+
 struct ImageEnd {
   NodeId node;
   ExitRecord record;
@@ -284,7 +319,8 @@ struct ImageRunTimes {
 
 using ImageItem =
     std::variant<ImageHead, ImageNode, ImageDevice, ImageOwner, ImageTerms, ImageJob, ImageTouched,
-                 ImageAttempt, ImageRequest, ImageForgotten, ImageUsage, ImageRunTimes>;
+                 ImageAttempt, ImageRequest, ImageForgotten, ImageUsage, ImageRunTimes,
+                 ImageEndedElements>;
 
 class ClusterImage {
  public:

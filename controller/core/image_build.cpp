@@ -124,6 +124,33 @@ struct ImageBuilder {
     return {};
   }
 
+  // An element of the job that neither a span nor a record stands for yet.
+  static bool is_free(const Job& job, Element element) {
+    const auto ordinal = ordinal_of(job.facts().terms->array, element);
+    return ordinal && job.find_span(*ordinal) == nullptr &&
+           job.touched().find(element) == nullptr && job.touched().find_ended(element) == nullptr;
+  }
+
+  Result<void> operator()(ImageEndedElements& item) const {
+    const auto found = cluster.jobs_.find(item.job);
+    if (found == cluster.jobs_.end() || !found->second.is_array())
+      return corrupt("ended elements without their array");
+    Job& job = found->second;
+    Job::Detail& detail = job.detail();
+    if (detail.kinds == nullptr) detail.kinds = std::make_shared<EndKinds>();
+    std::vector<std::shared_ptr<const EndKind>> kinds;
+    for (EndKind& kind : item.kinds) kinds.push_back(detail.kinds->take(std::move(kind)));
+    for (const ImageEnded& ended : item.elements) {
+      if (!is_free(job, ended.element) || ended.kind >= kinds.size()) return corrupt("bad element");
+      const std::shared_ptr<const EndKind>& kind = kinds[ended.kind];
+      ++detail.counts[static_cast<std::size_t>(ElementState::kEnded)];
+      detail.completed += kind->cause.kind == CauseKind::kCompleted ? 1U : 0U;
+      detail.touched.put_ended(ended.element, {kind, ended.at, ended.wall, ended.launched_wall,
+                                               ended.charged, ended.attempts});
+    }
+    return {};
+  }
+
   Result<void> operator()(ImageTouched& item) const {
     const auto found = cluster.jobs_.find(item.job);
     if (found == cluster.jobs_.end()) return corrupt("elements without their job");
@@ -131,11 +158,10 @@ struct ImageBuilder {
     if (!job.detail_) return corrupt("element that is untouched and touched");
     Job::Detail& detail = job.detail();
     for (ImageRecord& record : item.records) {
-      const auto ordinal = ordinal_of(job.facts().terms->array, record.element);
-      if (!ordinal || job.find_span(*ordinal) != nullptr) return corrupt("bad element");
+      if (!is_free(job, record.element)) return corrupt("bad element");
       if ((record.state == ElementState::kEnded) != record.ending.has_value())
         return corrupt("bad end");
-      ElementRecord& added = detail.touched[record.element];
+      ElementRecord& added = detail.touched.take(record.element);
       added = ElementRecord{record.state,
                             record.attempts,
                             record.retries,
@@ -146,6 +172,7 @@ struct ImageBuilder {
                             share(record.ending)};
       if (record.last) added.last = std::make_shared<const AttemptSummary>(*std::move(record.last));
       ++detail.counts[static_cast<std::size_t>(record.state)];
+      ++detail.records[static_cast<std::size_t>(record.state)];
       detail.completed += has_completed(added.ending) ? 1U : 0U;
     }
     return {};

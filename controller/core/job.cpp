@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/types/digest.h"
 #include "base/types/result.h"
 
 namespace muster {
@@ -12,7 +13,8 @@ std::uint32_t size_of(const IndexRange& range) {
   return (range.last - range.first) / range.step + 1;
 }
 
-const std::map<Element, ElementRecord> kNoneTouched;
+const ElementTable kNoneTouched;
+constexpr std::size_t kEndKindsMax = 10000;
 
 // Ranges of single indices grow into longer ones.
 void append(std::vector<IndexRange>& ranges, IndexRange next) {
@@ -146,12 +148,13 @@ std::vector<IndexRange> ranges_of(const ArraySpec& array, std::uint32_t first, s
 }
 
 Job::Job(std::shared_ptr<const JobFacts> facts, ElementState first)
-    : facts_(std::move(facts)), plain_(first) {
+    : facts_(std::move(facts)), elements_(elements_total(facts_->terms->array)), plain_(first) {
   if (is_array()) detail();
 }
 
 Job::Job(const Job& other)
     : facts_(other.facts_),
+      elements_(other.elements_),
       top_(other.top_),
       plain_(other.plain_),
       held_by_operator_(other.held_by_operator_),
@@ -172,9 +175,16 @@ std::uint32_t Job::count(ElementState state) const {
   return detail_->counts[static_cast<std::size_t>(state)];
 }
 
-const std::map<Element, ElementRecord>& Job::touched() const {
-  return detail_ ? detail_->touched : kNoneTouched;
+std::shared_ptr<const EndKind> EndKinds::take(EndKind kind) {
+  const std::uint64_t digest = digest_of(kind);
+  const auto found = kinds_.find(digest);
+  if (found != kinds_.end() && *found->second == kind) return found->second;
+  auto shared = std::make_shared<const EndKind>(std::move(kind));
+  if (found == kinds_.end() && kinds_.size() < kEndKindsMax) kinds_.emplace(digest, shared);
+  return shared;
 }
+
+const ElementTable& Job::touched() const { return detail_ ? detail_->touched : kNoneTouched; }
 
 std::vector<ElementSpan> Job::spans() const {
   if (detail_) return detail_->spans;
@@ -182,23 +192,26 @@ std::vector<ElementSpan> Job::spans() const {
 }
 
 const ElementRecord* Job::find_record(Element element) const {
-  if (!detail_) return nullptr;
-  const auto found = detail_->touched.find(element);
-  return found == detail_->touched.end() ? nullptr : &found->second;
+  return detail_ ? detail_->touched.find(element) : nullptr;
+}
+
+std::size_t Job::span_from(std::uint32_t ordinal) const {
+  const auto found = std::lower_bound(
+      detail_->spans.begin(), detail_->spans.end(), ordinal,
+      [](const ElementSpan& span, std::uint32_t value) { return span.last < value; });
+  return static_cast<std::size_t>(found - detail_->spans.begin());
 }
 
 const ElementSpan* Job::find_span(std::uint32_t ordinal) const {
   if (!detail_) return nullptr;
-  const auto after = std::upper_bound(
-      detail_->spans.begin(), detail_->spans.end(), ordinal,
-      [](std::uint32_t value, const ElementSpan& span) { return value < span.first; });
-  if (after == detail_->spans.begin()) return nullptr;
-  const ElementSpan& span = *std::prev(after);
-  return ordinal <= span.last ? &span : nullptr;
+  const std::size_t at = span_from(ordinal);
+  const bool holds = at != detail_->spans.size() && detail_->spans[at].first <= ordinal;
+  return holds ? &detail_->spans[at] : nullptr;
 }
 
 std::optional<ElementState> Job::state_of(Element element) const {
   if (const ElementRecord* record = find_record(element)) return record->state;
+  if (touched().find_ended(element) != nullptr) return ElementState::kEnded;
   const std::optional<std::uint32_t> ordinal = ordinal_of(facts_->terms->array, element);
   if (!ordinal) return std::nullopt;
   if (!detail_) return plain_;
@@ -207,35 +220,63 @@ std::optional<ElementState> Job::state_of(Element element) const {
   return span->state;
 }
 
-const Ending* Job::find_ending(Element element) const {
-  if (const ElementRecord* record = find_record(element)) return record->ending.get();
+std::optional<Ending> Job::find_ending(Element element) const {
+  const auto copy = [](const Ending* ending) {
+    return ending == nullptr ? std::nullopt : std::optional<Ending>(*ending);
+  };
+  if (const ElementRecord* record = find_record(element)) return copy(record->ending.get());
+  if (const EndedElement* ended = touched().find_ended(element))
+    return Ending{ended->kind->cause, ended->at, ended->wall};
   const std::optional<std::uint32_t> ordinal = ordinal_of(facts_->terms->array, element);
-  if (!ordinal) return nullptr;
-  const ElementSpan* span = find_span(*ordinal);
-  return span == nullptr ? nullptr : span->ending.get();
+  const ElementSpan* span = ordinal ? find_span(*ordinal) : nullptr;
+  return copy(span == nullptr ? nullptr : span->ending.get());
+}
+
+std::optional<AttemptSummary> Job::last_attempt(Element element) const {
+  if (const ElementRecord* record = find_record(element))
+    return record->last ? std::optional<AttemptSummary>(*record->last) : std::nullopt;
+  const EndedElement* ended = touched().find_ended(element);
+  if (ended == nullptr) return std::nullopt;
+  AttemptSummary last;
+  last.attempt = AttemptNo{ended->attempts};
+  last.cause = ended->kind->cause;
+  last.nodes = ended->kind->nodes;
+  last.launched_wall = ended->launched_wall;
+  last.ended_wall = ended->wall;
+  last.charged = ended->charged;
+  return last;
+}
+
+std::uint32_t Job::attempts(Element element) const {
+  if (const ElementRecord* record = find_record(element)) return record->attempts;
+  const EndedElement* ended = touched().find_ended(element);
+  return ended == nullptr ? 0 : ended->attempts;
 }
 
 std::optional<Element> Job::first_in(ElementState state, Element from) const {
   const ArraySpec& array = facts_->terms->array;
-  if (!detail_) {
-    if (state == plain_ && from.value == 0) return Element{0};
-    return std::nullopt;
-  }
+  if (count(state) == 0) return std::nullopt;
+  if (!detail_) return from.value == 0 ? std::optional<Element>(Element{0}) : std::nullopt;
   std::optional<Element> first;
-  for (const ElementSpan& span : detail_->spans) {
-    if (span.state != state || element_at(array, span.last) < from) continue;
-    first = element_at(array, first_ordinal_from(array, span, from));
-    break;
+  const auto ends_before = [&](const ElementSpan& span, Element element) {
+    return element_at(array, span.last) < element;
+  };
+  auto span = std::lower_bound(detail_->spans.begin(), detail_->spans.end(), from, ends_before);
+  for (; span != detail_->spans.end() && !first; ++span) {
+    if (span->state == state) first = element_at(array, first_ordinal_from(array, *span, from));
   }
-  for (auto it = detail_->touched.lower_bound(from); it != detail_->touched.end(); ++it) {
-    if (first && it->first > *first) break;
-    if (it->second.state == state) return it->first;
-  }
+  if (detail_->records[static_cast<std::size_t>(state)] == 0) return first;
+  detail_->touched.for_each(from, [&](Element element, const ElementRecord& record) {
+    if (first && element > *first) return false;
+    if (record.state != state) return true;
+    first = element;
+    return false;
+  });
   return first;
 }
 
 std::vector<IndexRange> Job::untouched_in(ElementState state) const {
-  if (!detail_ || detail_->touched.empty()) return ranges_in(state);
+  if (!detail_ || detail_->touched.size() == 0) return ranges_in(state);
   std::vector<IndexRange> ranges;
   for (const ElementSpan& span : detail_->spans) {
     if (span.state != state) continue;
@@ -256,9 +297,16 @@ std::vector<IndexRange> Job::ranges_in(ElementState state) const {
     if (span.state != state) continue;
     for (const IndexRange& range : ranges_of(array, span.first, span.last)) parts.push_back(range);
   }
-  for (const auto& [element, record] : detail_->touched) {
-    if (record.state == state) parts.push_back({element.value, element.value, 1});
-  }
+  const auto add = [&](Element element) {
+    parts.push_back({element.value, element.value, 1});
+    return true;
+  };
+  detail_->touched.for_each({}, [&](Element element, const ElementRecord& record) {
+    return record.state != state || add(element);
+  });
+  if (state == ElementState::kEnded)
+    detail_->touched.for_each_ended(
+        {}, [&](Element element, const EndedElement&) { return add(element); });
   std::sort(parts.begin(), parts.end());
   std::vector<IndexRange> ranges;
   for (const IndexRange& part : parts) append(ranges, part);

@@ -15,6 +15,7 @@
 #include "base/types/job_spec.h"
 #include "base/types/resources.h"
 #include "base/types/time.h"
+#include "controller/core/element_table.h"
 
 namespace muster {
 
@@ -167,18 +168,6 @@ struct AttemptSummary {
   }
 };
 
-// An element that has had an attempt.
-struct ElementRecord {
-  ElementState state = ElementState::kPending;
-  std::uint32_t attempts = 0;  // Begun so far; the newest has this number.
-  std::uint32_t retries = 0;   // Of these, repeats after faults that were not the job's own.
-  Instant not_before;          // Backoff.
-  std::vector<NodeId> nodes_avoided;
-  std::string reason;                          // Why it is pending or held again; empty otherwise.
-  std::shared_ptr<const AttemptSummary> last;  // Null before the first attempt is over.
-  std::shared_ptr<const Ending> ending;        // Not null exactly when ended.
-};
-
 // Untouched elements (no attempt yet) of one state, by ordinal: the position in the array's own
 // order.
 struct ElementSpan {
@@ -197,11 +186,20 @@ Element element_at(const ArraySpec& array,
 // The elements at first…last, as ranges of indices.
 std::vector<IndexRange> ranges_of(const ArraySpec& array, std::uint32_t first, std::uint32_t last);
 
+// One object for all elements that ended alike, while they are not too many kinds.
+class EndKinds {
+ public:
+  std::shared_ptr<const EndKind> take(EndKind kind);
+
+ private:
+  std::map<std::uint64_t, std::shared_ptr<const EndKind>> kinds_;
+};
+
 // What of a job changes. Read by anyone on the engine's thread, changed by Cluster::apply only.
 class Job {
  public:
   Job(std::shared_ptr<const JobFacts> facts, ElementState first);
-  Job(const Job& other);
+  Job(const Job& other);  // For readers; on the engine's thread.
   Job(Job&&) noexcept = default;
   Job& operator=(Job&&) noexcept = default;
 
@@ -217,20 +215,23 @@ class Job {
   bool is_array() const { return facts_->is_array(); }
   bool is_ended() const { return count(ElementState::kEnded) == elements(); }
 
-  std::uint32_t elements() const { return elements_total(facts_->terms->array); }
+  std::uint32_t elements() const { return elements_; }
   std::uint32_t count(ElementState state) const;
   std::uint32_t completed() const { return detail_ ? detail_->completed : 0; }  // Of the ended.
   // Null when the job has no such element.
   std::optional<ElementState> state_of(Element element) const;
-  const ElementRecord* find_record(Element element) const;  // Null: never had an attempt.
-  const Ending* find_ending(Element element) const;         // Null: not ended.
+  // Null: never had an attempt, or ended as an element of an array.
+  const ElementRecord* find_record(Element element) const;
+  std::optional<Ending> find_ending(Element element) const;           // Nothing: not ended.
+  std::optional<AttemptSummary> last_attempt(Element element) const;  // That is over.
+  std::uint32_t attempts(Element element) const;                      // Begun so far.
   // The lowest element in that state at or after `from`, touched or not.
   std::optional<Element> first_in(ElementState state, Element from = {}) const;
   // All elements in that state, as ranges in rising order.
   std::vector<IndexRange> ranges_in(ElementState state) const;
   // The same, of those that never had an attempt.
   std::vector<IndexRange> untouched_in(ElementState state) const;
-  const std::map<Element, ElementRecord>& touched() const;
+  const ElementTable& touched() const;
   std::vector<ElementSpan> spans() const;
 
  private:
@@ -239,19 +240,24 @@ class Job {
   friend struct ImageBuilder;
   struct Detail {
     std::vector<ElementSpan> spans;  // In rising order, neighbours differ.
-    std::map<Element, ElementRecord> touched;
+    ElementTable touched;
     std::array<std::uint32_t, kElementStates> counts{};
+    std::array<std::uint32_t, kElementStates> records{};  // How many of them have a record.
     std::uint32_t completed = 0;
+    std::shared_ptr<EndKinds> kinds;  // Of the engine's thread only.
     Seq ended_seq;
     Instant ended_at;
   };
   Detail& detail();  // Made when first needed: a plain waiting job does without.
+  std::size_t span_from(std::uint32_t ordinal) const;  // The first that does not end before it.
   const ElementSpan* find_span(std::uint32_t ordinal) const;  // Null: touched, or no detail yet.
 
   std::shared_ptr<const JobFacts> facts_;
+  std::uint32_t elements_ = 1;
   std::int64_t top_ = 0;
   ElementState plain_ = ElementState::kPending;  // Counts while detail_ is null.
   bool held_by_operator_ = false;
+  std::uint64_t digest_ = 0;  // Its part of the cluster's.
   std::unique_ptr<Detail> detail_;
 };
 

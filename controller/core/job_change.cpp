@@ -79,40 +79,88 @@ std::uint64_t JobChange::digest_of_record(Element element, const ElementRecord& 
   return digest.value();
 }
 
+std::uint64_t JobChange::digest_of_ended(Element element, const EndedElement& ended) const {
+  Digest digest;
+  digest(1, "job", job_.facts().id);
+  digest(2, "element", element.value + 1);
+  digest(3, "kind", *ended.kind);
+  digest(4, "at", ended.at);
+  digest(5, "wall", ended.wall);
+  digest(6, "launched_wall", ended.launched_wall);
+  digest(7, "charged", ended.charged);
+  digest(8, "attempts", ended.attempts);
+  return digest.value();
+}
+
 std::uint64_t JobChange::whole() const {
   std::uint64_t sum = digest_of_head();
   if (!job_.detail_) return sum + digest_of_span(ElementSpan{0, 0, job_.plain_, nullptr});
   for (const ElementSpan& span : job_.detail_->spans) sum += digest_of_span(span);
-  for (const auto& [element, record] : job_.detail_->touched) {
+  job_.touched().for_each({}, [&](Element element, const ElementRecord& record) {
     sum += digest_of_record(element, record);
-  }
+    return true;
+  });
+  job_.touched().for_each_ended({}, [&](Element element, const EndedElement& ended) {
+    sum += digest_of_ended(element, ended);
+    return true;
+  });
   return sum;
 }
 
+void JobChange::count(const ElementRecord& record, bool in) {
+  Job::Detail& detail = job_.detail();
+  const auto state = static_cast<std::size_t>(record.state);
+  const std::uint32_t by = in ? 1U : ~0U;  // Less one.
+  detail.counts[state] += by;
+  detail.records[state] += by;
+  if (has_completed(record.ending)) detail.completed += by;
+}
+
+// An element of an array that ended with its attempt keeps little.
+void JobChange::fold(Element element, const ElementRecord& record) {
+  const bool whole = record.ending != nullptr && record.last != nullptr &&
+                     record.last->cause == record.ending->cause &&
+                     record.last->ended_wall == record.ending->wall &&
+                     record.last->attempt.value == record.attempts && record.reason.empty();
+  if (!whole || !job_.is_array()) return;
+  Job::Detail& detail = job_.detail();
+  drop(digest_of_record(element, record));
+  if (detail.kinds == nullptr) detail.kinds = std::make_shared<EndKinds>();
+  EndedElement ended{detail.kinds->take({record.ending->cause, record.last->nodes}),
+                     record.ending->at,
+                     record.ending->wall,
+                     record.last->launched_wall,
+                     record.last->charged,
+                     record.attempts};
+  add(digest_of_ended(element, ended));
+  --detail.records[static_cast<std::size_t>(ElementState::kEnded)];
+  detail.touched.put_ended(element, std::move(ended));
+}
+
 void JobChange::replace_facts(std::shared_ptr<const JobFacts> facts) {
-  digest_ -= digest_of_head();
+  drop(digest_of_head());
   job_.facts_ = std::move(facts);
-  digest_ += digest_of_head();
+  add(digest_of_head());
 }
 
 void JobChange::set_top(std::int64_t top) {
-  digest_ -= digest_of_head();
+  drop(digest_of_head());
   job_.top_ = top;
-  digest_ += digest_of_head();
+  add(digest_of_head());
 }
 
 void JobChange::set_held_by_operator(bool is) {
   if (job_.held_by_operator_ == is) return;
-  digest_ -= digest_of_head();
+  drop(digest_of_head());
   job_.held_by_operator_ = is;
-  digest_ += digest_of_head();
+  add(digest_of_head());
 }
 
 void JobChange::mark_ended(Seq seq, Instant at) {
-  digest_ -= digest_of_head();
+  drop(digest_of_head());
   job_.detail().ended_seq = seq;
   job_.detail().ended_at = at;
-  digest_ += digest_of_head();
+  add(digest_of_head());
 }
 
 void JobChange::move(const std::vector<IndexRange>& ranges, unsigned from, ElementState to,
@@ -121,9 +169,9 @@ void JobChange::move(const std::vector<IndexRange>& ranges, unsigned from, Eleme
   if (!job_.detail_ && to != ElementState::kEnded) {
     MUSTER_ASSERT(ranges.size() == 1 && ranges[0].first == 0 && ranges[0].last == 0);
     MUSTER_ASSERT((from & bit(job_.plain_)) != 0);
-    digest_ -= digest_of_span(ElementSpan{0, 0, job_.plain_, nullptr});
+    drop(digest_of_span(ElementSpan{0, 0, job_.plain_, nullptr}));
     job_.plain_ = to;
-    digest_ += digest_of_span(ElementSpan{0, 0, job_.plain_, nullptr});
+    add(digest_of_span(ElementSpan{0, 0, job_.plain_, nullptr}));
     return;
   }
   for (const IndexRange& range : ranges) move_range(range, from, to, ending);
@@ -146,48 +194,69 @@ void JobChange::move_range(const IndexRange& range, unsigned from, ElementState 
     }
     return;
   }
-  std::uint32_t moved = move_spans(ElementSpan{*first, *last, to, ending}, from);
+  const bool one = wanted == 1 && job_.find_record(Element{range.first}) != nullptr;
+  std::uint32_t moved = one ? 0 : move_spans(ElementSpan{*first, *last, to, ending}, from);
   if (moved < wanted) moved += move_touched(range, from, to, ending);
   MUSTER_ASSERT(moved == wanted);
 }
 
-// Rebuilds the spans with `range` cut out of the old ones and put in with its own state.
+// Puts the pieces in place of the spans in [from, to); neighbours that are alike become one.
+void JobChange::splice(std::size_t from, std::size_t to, const std::vector<ElementSpan>& pieces) {
+  std::vector<ElementSpan>& spans = job_.detail().spans;
+  std::vector<ElementSpan> merged;
+  if (from > 0) push(merged, spans[--from]);
+  for (const ElementSpan& piece : pieces) push(merged, piece);
+  if (to < spans.size()) push(merged, spans[to++]);
+  for (std::size_t i = from; i < to; ++i) drop(digest_of_span(spans[i]));
+  for (const ElementSpan& span : merged) add(digest_of_span(span));
+  const std::size_t same = std::min(to - from, merged.size());
+  std::move(merged.begin(), merged.begin() + static_cast<std::ptrdiff_t>(same),
+            spans.begin() + static_cast<std::ptrdiff_t>(from));
+  const auto rest = spans.begin() + static_cast<std::ptrdiff_t>(from + same);
+  if (same < merged.size())
+    spans.insert(rest, std::make_move_iterator(merged.begin() + static_cast<std::ptrdiff_t>(same)),
+                 std::make_move_iterator(merged.end()));
+  else
+    spans.erase(rest, spans.begin() + static_cast<std::ptrdiff_t>(to));
+}
+
+// Cuts `range` out of the spans and puts it in with its own state.
 std::uint32_t JobChange::move_spans(ElementSpan range, unsigned from) {
   Job::Detail& detail = job_.detail();
-  std::vector<ElementSpan> spans;
+  std::vector<ElementSpan> pieces;
   std::uint32_t moved = 0;
-  for (const ElementSpan& span : detail.spans) {
-    digest_ -= digest_of_span(span);
+  const std::size_t first = job_.span_from(range.first);
+  std::size_t at = first;
+  for (; at < detail.spans.size() && detail.spans[at].first <= range.last; ++at) {
+    const ElementSpan& span = detail.spans[at];
     const std::uint32_t low = std::max(span.first, range.first);
     const std::uint32_t high = std::min(span.last, range.last);
-    if (low > high) {
-      push(spans, span);
-      continue;
-    }
     MUSTER_ASSERT((from & bit(span.state)) != 0);
     const std::uint32_t size = high - low + 1;
     detail.counts[static_cast<std::size_t>(span.state)] -= size;
     detail.counts[static_cast<std::size_t>(range.state)] += size;
     detail.completed += has_completed(range.ending) ? size : 0U;
     moved += size;
-    if (span.first < low) push(spans, ElementSpan{span.first, low - 1, span.state, span.ending});
-    push(spans, ElementSpan{low, high, range.state, range.ending});
-    if (high < span.last) push(spans, ElementSpan{high + 1, span.last, span.state, span.ending});
+    if (span.first < low) push(pieces, ElementSpan{span.first, low - 1, span.state, span.ending});
+    push(pieces, ElementSpan{low, high, range.state, range.ending});
+    if (high < span.last) push(pieces, ElementSpan{high + 1, span.last, span.state, span.ending});
   }
-  for (const ElementSpan& span : spans) digest_ += digest_of_span(span);
-  detail.spans = std::move(spans);
+  if (moved != 0) splice(first, at, pieces);
   return moved;
 }
 
 std::uint32_t JobChange::move_touched(const IndexRange& range, unsigned from, ElementState to,
                                       const std::shared_ptr<const Ending>& ending) {
-  Job::Detail& detail = job_.detail();
-  std::uint32_t moved = 0;
-  auto it = detail.touched.lower_bound(Element{range.first});
-  for (; it != detail.touched.end() && it->first.value <= range.last; ++it) {
-    if ((it->first.value - range.first) % range.step != 0) continue;
-    MUSTER_ASSERT((from & bit(it->second.state)) != 0);
-    touch(it->first, [&](ElementRecord& record) {
+  std::vector<Element> meant;
+  job_.touched().for_each(Element{range.first}, [&](Element element, const ElementRecord& record) {
+    if (element.value > range.last) return false;
+    if ((element.value - range.first) % range.step != 0) return true;
+    MUSTER_ASSERT((from & bit(record.state)) != 0);
+    meant.push_back(element);
+    return true;
+  });
+  for (const Element element : meant) {
+    touch(element, [&](ElementRecord& record) {
       record.state = to;
       record.ending = ending;
       if (to ==
@@ -197,39 +266,27 @@ std::uint32_t JobChange::move_touched(const IndexRange& range, unsigned from, El
       }
       if (to != ElementState::kHeld) record.reason.clear();
     });
-    ++moved;
   }
-  return moved;
+  return static_cast<std::uint32_t>(meant.size());
 }
 
 ElementRecord& JobChange::take_record(Element element) {
   Job::Detail& detail = job_.detail();
-  const auto found = detail.touched.find(element);
-  if (found != detail.touched.end()) return found->second;
+  if (detail.touched.find(element) != nullptr) return detail.touched.take(element);
   const std::optional<std::uint32_t> ordinal = ordinal_of(job_.facts().terms->array, element);
   MUSTER_ASSERT(ordinal.has_value());
-  const ElementSpan* span = job_.find_span(*ordinal);
-  MUSTER_ASSERT(span != nullptr && span->state != ElementState::kEnded);
-  auto at = detail.spans.begin() + (span - detail.spans.data());
-  const ElementState state = at->state;
-  digest_ -= digest_of_span(*at);
-  const ElementSpan rest{*ordinal + 1, at->last, state, nullptr};
-  if (at->first < *ordinal) {
-    at->last = *ordinal - 1;
-    digest_ += digest_of_span(*at);
-    if (rest.first <= rest.last) {
-      digest_ += digest_of_span(rest);
-      detail.spans.insert(at + 1, rest);
-    }
-  } else if (rest.first <= rest.last) {
-    at->first = rest.first;
-    digest_ += digest_of_span(*at);
-  } else {
-    detail.spans.erase(at);
-  }
-  ElementRecord& record = detail.touched[element];
-  record.state = state;
-  digest_ += digest_of_record(element, record);
+  const std::size_t at = job_.span_from(*ordinal);
+  MUSTER_ASSERT(at < detail.spans.size() && detail.spans[at].first <= *ordinal);
+  const ElementSpan span = detail.spans[at];
+  MUSTER_ASSERT(span.state != ElementState::kEnded);
+  std::vector<ElementSpan> rest;
+  if (span.first < *ordinal) rest.push_back({span.first, *ordinal - 1, span.state, nullptr});
+  if (*ordinal < span.last) rest.push_back({*ordinal + 1, span.last, span.state, nullptr});
+  splice(at, at + 1, rest);
+  ElementRecord& record = detail.touched.take(element);
+  record.state = span.state;
+  ++detail.records[static_cast<std::size_t>(span.state)];
+  add(digest_of_record(element, record));
   return record;
 }
 

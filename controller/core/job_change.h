@@ -20,8 +20,8 @@ class JobChange {
   JobChange(Job& job, std::uint64_t& digest) : job_(job), digest_(digest) {}
 
   // The whole job enters or leaves the digest.
-  void add_to_digest() { digest_ += whole(); }
-  void remove_from_digest() { digest_ -= whole(); }
+  void add_to_digest() { add(whole()); }
+  void remove_from_digest() { digest_ -= job_.digest_; }
 
   void replace_facts(std::shared_ptr<const JobFacts> facts);
   void set_top(std::int64_t top);
@@ -34,23 +34,30 @@ class JobChange {
   template <class Change>
   void touch(Element element, Change change) {
     ElementRecord& record = take_record(element);
-    Job::Detail& detail = job_.detail();
-    digest_ -= digest_of_record(element, record);
-    --detail.counts[static_cast<std::size_t>(record.state)];
-    detail.completed -= has_completed(record.ending) ? 1U : 0U;
+    drop(digest_of_record(element, record));
+    count(record, false);
     change(record);
-    ++detail.counts[static_cast<std::size_t>(record.state)];
-    detail.completed += has_completed(record.ending) ? 1U : 0U;
-    digest_ += digest_of_record(element, record);
+    count(record, true);
+    add(digest_of_record(element, record));
+    fold(element, record);
   }
   void mark_ended(Seq seq, Instant at);
 
  private:
+  void add(std::uint64_t part) {
+    digest_ += part;
+    job_.digest_ += part;
+  }
+  void drop(std::uint64_t part) { add(0 - part); }
+  void count(const ElementRecord& record, bool in);
+  void fold(Element element, const ElementRecord& record);
   std::uint64_t whole() const;
   std::uint64_t digest_of_head() const;
   std::uint64_t digest_of_span(const ElementSpan& span) const;
   std::uint64_t digest_of_record(Element element, const ElementRecord& record) const;
+  std::uint64_t digest_of_ended(Element element, const EndedElement& ended) const;
   ElementRecord& take_record(Element element);
+  void splice(std::size_t from, std::size_t to, const std::vector<ElementSpan>& pieces);
   std::uint32_t move_spans(ElementSpan range, unsigned from);
   std::uint32_t move_touched(const IndexRange& range, unsigned from, ElementState to,
                              const std::shared_ptr<const Ending>& ending);

@@ -12,13 +12,6 @@ std::string node_name(NodeId id, const ViewState& state) {
   return node == nullptr ? "node-" + std::to_string(id.value) : node->node->name;
 }
 
-const AttemptView* live_attempt(const JobView& job, Element element) {
-  for (const AttemptView& attempt : job.live) {
-    if (attempt.key.element == element) return &attempt;
-  }
-  return nullptr;
-}
-
 JobRow base_row(const JobView& view) {
   const JobFacts& facts = view.job.facts();
   JobRow row;
@@ -104,12 +97,10 @@ void fill_element(const JobView& job, Element element, const ViewState& state, J
     add_live(*live, state, row);
     return;
   }
+  if (const auto last = job.job.last_attempt(element)) add_last(*last, state, row);
   const ElementRecord* record = job.job.find_record(element);
-  if (record != nullptr) {
-    if (record->last != nullptr) add_last(*record->last, state, row);
-    row.reason = record->reason;
-  }
-  if (const Ending* ending = job.job.find_ending(element)) {
+  if (record != nullptr) row.reason = record->reason;
+  if (const std::optional<Ending> ending = job.job.find_ending(element)) {
     add_ending(*ending, row);
   } else {
     add_waiting(job, where.value_or(ElementState::kPending), row);
@@ -131,16 +122,26 @@ bool element_row(const JobView& job, Element element, const ViewState& state, Jo
   return true;
 }
 
-std::vector<JobRow> job_rows(const JobView& job, const ViewState& state) {
+std::vector<JobRow> job_rows(const JobView& job, const ViewState& state, const EndedRows& ended) {
   std::vector<JobRow> rows;
   if (!job.job.is_array()) {
     rows.push_back(base_row(job));
     fill_element(job, Element{}, state, rows.back());
     return rows;
   }
-  for (const auto& [element, record] : job.job.touched()) {
+  const auto add = [&](Element element) {
     rows.push_back(base_row(job));
     fill_element(job, element, state, rows.back());
+    return true;
+  };
+  const ElementTable& touched = job.job.touched();
+  touched.for_each({}, [&](Element element, const ElementRecord&) { return add(element); });
+  if (ended.all) {
+    touched.for_each_ended({}, [&](Element element, const EndedElement&) { return add(element); });
+  } else {
+    for (const Element element : ended.only) {
+      if (touched.find_ended(element) != nullptr) add(element);
+    }
   }
   const ArraySpec& array = job.job.facts().terms->array;
   for (const ElementSpan& span : job.job.spans()) {

@@ -10,9 +10,15 @@
 
 namespace muster {
 
+// Which of an array's elements that ended after an attempt are wanted: a large one has very many.
+struct EndedRows {
+  bool all = true;
+  std::vector<Element> only;  // In order; these, when not all.
+};
 // All rows of a job: one for a plain job; for an array one per element that has had an attempt and
 // one per range of untouched elements in one state.
-std::vector<JobRow> job_rows(const JobView& job, const ViewState& state);
+std::vector<JobRow> job_rows(const JobView& job, const ViewState& state,
+                             const EndedRows& ended = {});
 // The row of one element; false when the job has none such.
 bool element_row(const JobView& job, Element element, const ViewState& state, JobRow& out);
 std::vector<MemberRow> member_rows(const JobView& job, Element element, const ViewState& state);

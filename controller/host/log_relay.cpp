@@ -15,13 +15,6 @@ namespace {
 constexpr std::string_view kNodePrefix = "node:";
 constexpr std::size_t kRequestsQueuedMax = 20000;
 
-const AttemptView* live_of(const JobView& job, Element element) {
-  for (const AttemptView& attempt : job.live) {
-    if (attempt.key.element == element) return &attempt;
-  }
-  return nullptr;
-}
-
 std::string name_of_node(NodeId id, const ViewState& state) {
   const NodeView* node = state.nodes.find(id.value);
   return node == nullptr ? "" : node->node->name;
@@ -130,8 +123,8 @@ Result<LogRelay::Handle> LogRelay::resolve(const Caller& caller, const LogOpenBo
   handle.errors = body.errors;
   std::vector<NodeId> nodes;
   std::uint32_t attempt = 0;
-  const ElementRecord* record = job->job.find_record(element);
-  const AttemptView* live = live_of(*job, element);
+  const std::optional<AttemptSummary> last = job->job.last_attempt(element);
+  const AttemptView* live = live_attempt(*job, element);
   if (live != nullptr && (body.attempt == 0 || body.attempt == live->key.attempt.value)) {
     attempt = live->key.attempt.value;
     for (const Member& member : live->place->members) {
@@ -141,10 +134,9 @@ Result<LogRelay::Handle> LogRelay::resolve(const Caller& caller, const LogOpenBo
           static_cast<std::uint32_t>(body.rank) < member.rank_first + member.tasks;
       if (holds_rank) handle.node = name_of_node(member.node, *state);
     }
-  } else if (record != nullptr && record->last != nullptr &&
-             (body.attempt == 0 || body.attempt == record->last->attempt.value)) {
-    attempt = record->last->attempt.value;
-    nodes = record->last->nodes;
+  } else if (last && (body.attempt == 0 || body.attempt == last->attempt.value)) {
+    attempt = last->attempt.value;
+    nodes = last->nodes;
     const auto at = body.rank < 0 ? std::nullopt
                                   : node_of_rank(job->job.facts().groups(), nodes.size(),
                                                  static_cast<std::uint32_t>(body.rank));

@@ -44,7 +44,8 @@ Error no_such_job(JobId id) {
 
 void add_rows(const JobView& view, const JobsBody& body, const ViewState& state,
               std::vector<JobRow>& rows) {
-  for (JobRow& row : job_rows(view, state)) {
+  const bool ended = body.include_ended || !body.states.empty();
+  for (JobRow& row : job_rows(view, state, {ended, {}})) {
     if (matches(body, row)) rows.push_back(std::move(row));
   }
 }
@@ -211,7 +212,7 @@ Result<std::string> Queries::job(const Caller& caller, const Request& request,
   }
   reply.spec = view->job.facts().spec();
   reply.members = member_rows(*view, element, state);
-  if (const Ending* ending = view->job.find_ending(element)) reply.cause = ending->cause;
+  if (const auto ending = view->job.find_ending(element)) reply.cause = ending->cause;
   if (is_staff(caller.who) || caller.who.uid == view->job.facts().uid()) {
     if (auto launch = decode<LaunchSpec>(view->job.facts().launch))
       reply.launch = std::move(*launch);

@@ -22,19 +22,6 @@ AttemptView attempt_view(const Attempt& attempt, const Liveness& liveness) {
   return view;
 }
 
-std::shared_ptr<const JobView> job_view(const Engine& engine, const Job& job) {
-  auto view = std::make_shared<JobView>(job);
-  if (job.count(ElementState::kWaiting) != 0) view->waits = engine.wait_reason(job.facts().id);
-  if (job.count(ElementState::kActive) == 0) return view;
-  const JobId id = job.facts().id;
-  const auto& attempts = engine.cluster().attempts();
-  for (auto it = attempts.lower_bound(AttemptKey{id, {}, {}});
-       it != attempts.end() && it->first.job == id; ++it) {
-    view->live.push_back(attempt_view(it->second, engine.liveness()));
-  }
-  return view;
-}
-
 struct Counts {
   std::uint64_t pending = 0;
   std::uint64_t running = 0;
@@ -47,6 +34,40 @@ Counts counts_of(const JobView* view) {
 }
 
 }  // namespace
+
+const AttemptView* live_attempt(const JobView& job, Element element) {
+  if (job.many != nullptr) return job.many->find(std::uint64_t{element.value} + 1);
+  return job.only != nullptr && job.only->key.element == element ? job.only.get() : nullptr;
+}
+
+// The array's table of live attempts follows what changed.
+void ViewSource::follow(const Engine& engine, ElementKey key) {
+  const Job* job = engine.cluster().find_job(key.job);
+  if (job == nullptr || !job->is_array()) return;
+  const std::uint64_t slot = std::uint64_t{key.element.value} + 1;
+  const Attempt* attempt = engine.cluster().find_attempt(key);
+  if (attempt != nullptr) {
+    live_[key.job].set(
+        slot, std::make_shared<const AttemptView>(attempt_view(*attempt, engine.liveness())));
+    return;
+  }
+  const auto table = live_.find(key.job);
+  if (table != live_.end()) table->second.erase(slot);
+}
+
+std::shared_ptr<const JobView> ViewSource::job_view(const Engine& engine, const Job& job) {
+  auto view = std::make_shared<JobView>(job);
+  const JobId id = job.facts().id;
+  if (job.count(ElementState::kWaiting) != 0) view->waits = engine.wait_reason(id);
+  if (job.count(ElementState::kActive) == 0) {
+    live_.erase(id);
+  } else if (job.is_array()) {
+    view->many = std::make_shared<const CowTable<AttemptView>>(live_[id].publish());
+  } else if (const Attempt* attempt = engine.cluster().find_attempt(ElementKey{id, {}})) {
+    view->only = std::make_shared<const AttemptView>(attempt_view(*attempt, engine.liveness()));
+  }
+  return view;
+}
 
 std::shared_ptr<const NodeView> ViewSource::node_view(const Engine& engine, const Node& node) {
   auto& known = known_[node.id];
@@ -75,8 +96,10 @@ ViewChange ViewSource::take(Engine& engine) {
   const Changes changes = engine.take_changes();
   ViewChange change;
   change.seq = engine.seq_last();
+  for (const ElementKey& key : changes.elements) follow(engine, key);
   for (const JobId id : changes.jobs) {
     const Job* job = engine.cluster().find_job(id);
+    if (job == nullptr) live_.erase(id);
     change.jobs.emplace_back(id, job == nullptr ? nullptr : job_view(engine, *job));
   }
   for (const NodeId id : changes.nodes) {
@@ -91,6 +114,8 @@ ViewChange ViewSource::take(Engine& engine) {
 ViewChange ViewSource::all(const Engine& engine) {
   ViewChange change;
   change.seq = engine.seq_last();
+  live_.clear();
+  for (const auto& [key, attempt] : engine.cluster().attempts()) follow(engine, key.element_key());
   for (const auto& [id, job] : engine.cluster().jobs())
     change.jobs.emplace_back(id, job_view(engine, job));
   for (const auto& [id, node] : engine.cluster().nodes())

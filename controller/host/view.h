@@ -29,9 +29,12 @@ struct AttemptView {
 struct JobView {
   explicit JobView(const Job& from) : job(from) {}
   Job job;
-  std::vector<AttemptView> live;               // By element.
+  std::shared_ptr<const AttemptView> only;            // Of a plain job.
+  std::shared_ptr<const CowTable<AttemptView>> many;  // Of an array, by element + 1.
   WaitReason waits = WaitReason::kDependency;  // Why those wait that do not stand in line yet.
 };
+const AttemptView* live_attempt(const JobView& job, Element element);  // Null: none.
+
 struct NodeView {
   std::shared_ptr<const Node> node;
   bool connected = false;
@@ -68,8 +71,11 @@ class ViewSource {
   ViewChange all(const Engine& engine);  // After a restart.
 
  private:
+  std::shared_ptr<const JobView> job_view(const Engine& engine, const Job& job);
+  void follow(const Engine& engine, ElementKey key);
   std::shared_ptr<const NodeView> node_view(const Engine& engine, const Node& node);
   std::map<NodeId, std::shared_ptr<const Node>> known_;
+  std::map<JobId, CowTable<AttemptView>> live_;  // Of arrays with an element that runs.
 };
 
 // publish() on one thread; everything else on any.

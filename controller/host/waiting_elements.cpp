@@ -49,7 +49,7 @@ void add_waiting_elements(const ViewState& state, const AccountingFilter& filter
   if (may_be(filter.states, std::string("pending"))) {
     state.jobs.for_each(0, [&](std::uint64_t, const JobView& job) {
       if (!job.job.is_array() || !passes(filter, job.job.facts())) return true;
-      for (const JobRow& row : job_rows(job, state)) {
+      for (const JobRow& row : job_rows(job, state, {false, {}})) {
         const bool waits = row.state == JobState::kPending || row.state == JobState::kHeld;
         if (waits && !row.elements.empty()) rows.push_back(row_of(job.job.facts(), row));
       }

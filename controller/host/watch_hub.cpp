@@ -110,7 +110,8 @@ void WatchHub::serve_first(Watch& watch, const ViewState& state, bool reset) {
   WatchReply reply;
   reply.reset = reset;
   const auto add_job = [&](std::uint64_t, const JobView& job) {
-    for (JobRow& row : job_rows(job, state)) {
+    const bool ended = watch.body.include_ended || !watch.body.states.empty();
+    for (JobRow& row : job_rows(job, state, {ended, {}})) {
       if (!matches(watch.body, row)) continue;
       watch.shown.insert({row.job, row.element});
       reply.rows.push_back(std::move(row));
@@ -127,13 +128,22 @@ void WatchHub::serve_first(Watch& watch, const ViewState& state, bool reset) {
   send(watch, state, std::move(reply));
 }
 
+// Those that were shown come once more when they have ended.
+EndedRows WatchHub::ended_rows(const Watch& watch, JobId job) {
+  EndedRows rows{watch.body.include_ended || !watch.body.states.empty(), {}};
+  auto it = watch.shown.lower_bound({job, Element{}});
+  for (; !rows.all && it != watch.shown.end() && it->first == job; ++it)
+    rows.only.push_back(it->second);
+  return rows;
+}
+
 void WatchHub::serve(Watch& watch, const std::set<JobId>& changed, const ViewState& state) {
   if (!watch.begun) return serve_first(watch, state, false);
   WatchReply reply;
   for (const JobId id : changed) {
     const JobView* job = state.jobs.find(id.value);
     if (job == nullptr) continue;
-    for (JobRow& row : job_rows(*job, state)) {
+    for (JobRow& row : job_rows(*job, state, ended_rows(watch, id))) {
       const std::pair<JobId, Element> key{row.job, row.element};
       if (matches(watch.body, row)) {
         watch.shown.insert(key);

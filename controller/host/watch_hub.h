@@ -13,6 +13,7 @@
 
 #include "base/message/request.h"
 #include "controller/host/caller.h"
+#include "controller/host/listing.h"
 #include "controller/host/view.h"
 
 namespace muster {
@@ -49,6 +50,7 @@ class WatchHub {
   void run();
   void serve(Watch& watch, const std::set<JobId>& changed, const ViewState& state);
   void serve_first(Watch& watch, const ViewState& state, bool reset);
+  static EndedRows ended_rows(const Watch& watch, JobId job);
   void send(const Watch& watch, const ViewState& state, WatchReply reply);
 
   const View& view_;

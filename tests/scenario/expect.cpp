@@ -73,7 +73,7 @@ class Expectation {
       text += ", attempt " + std::to_string(attempt->key.attempt.value) + " " +
               std::string(name_of(attempt->state)) + " on " + nodes_of(*attempt);
     }
-    if (const Ending* ending = job_->find_ending(key_.element)) {
+    if (const auto ending = job_->find_ending(key_.element)) {
       const Cause& cause = ending->cause;
       text += ": " + std::string(name_of(cause.kind)) +
               " status=" + std::to_string(cause.exit_status) +
@@ -153,8 +153,8 @@ class Expectation {
   }
 
   Result<void> check_ended() {
-    const Ending* ending = job_->find_ending(key_.element);
-    if (ending == nullptr) return wrong("ended", describe());
+    const auto ending = job_->find_ending(key_.element);
+    if (!ending) return wrong("ended", describe());
     const Cause& cause = ending->cause;
     if (!word(2).empty() && name_of(cause.kind) != word(2))
       return wrong("ended " + word(2), describe());

@@ -10,7 +10,7 @@ std::string state_text(const Job& job, const std::optional<Element>& element) {
   const auto all = job.elements();
   if (element || all == 1) {
     const Element one = element.value_or(element_at(job.facts().terms->array, 0));
-    if (const Ending* ending = job.find_ending(one))
+    if (const std::optional<Ending> ending = job.find_ending(one))
       return "ended (" + std::string(name_of(ending->cause.kind)) + ")";
     const ElementState state = job.state_of(one).value_or(ElementState::kPending);
     return state == ElementState::kActive ? "runs" : "is " + std::string(name_of(state));

@@ -10,15 +10,16 @@ Judged settled(bool holds) { return {holds ? GateState::kHolds : GateState::kNev
 
 // When its last attempt began to run; its end, when it never ran.
 Instant begun_at(const Job& job, Element element) {
-  const Ending* ending = job.find_ending(element);
-  const ElementRecord* record = job.find_record(element);
-  const bool ran = record != nullptr && record->last != nullptr;
-  return ran ? ending->at - record->last->charged : ending->at;
+  if (const EndedElement* ended = job.touched().find_ended(element))
+    return ended->at - ended->charged;
+  const Ending ending = *job.find_ending(element);
+  const std::optional<AttemptSummary> last = job.last_attempt(element);
+  return last ? ending.at - last->charged : ending.at;
 }
 
 // Nothing, while it does not run and has not ended.
 std::optional<Instant> begun(const Cluster& cluster, const Job& job, Element element) {
-  if (job.find_ending(element) != nullptr) return begun_at(job, element);
+  if (job.state_of(element) == ElementState::kEnded) return begun_at(job, element);
   const Attempt* attempt = cluster.find_attempt(ElementKey{job.facts().id, element});
   if (attempt == nullptr || !attempt->launched) return std::nullopt;
   return attempt->launched_at;
@@ -55,8 +56,8 @@ Judged judge_started(const Cluster& cluster, const Job& target, const Condition&
 // One element, which must complete, must not, or may end as it likes.
 Judged judge_element(const Job& target, Element element, After kind) {
   if (!target.state_of(element)) return settled(false);
-  const Ending* ending = target.find_ending(element);
-  if (ending == nullptr) return {};
+  const std::optional<Ending> ending = target.find_ending(element);
+  if (!ending) return {};
   const bool completed = ending->cause.kind == CauseKind::kCompleted;
   if (kind == After::kAny) return settled(true);
   return settled(kind == After::kNotOk ? !completed : completed);

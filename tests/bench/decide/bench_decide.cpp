@@ -2,6 +2,8 @@
 // are of the processor: the core waits for nothing, and other programs on the machine are not
 // counted.
 //   bench_decide NAME RUNS     NAME: place_1k_10k place_1k_mixed place_10k_10k pass_10k_100k
+//                          array_1m_submit array_1k_ends
+#include <malloc.h>
 #include <time.h>
 
 #include <algorithm>
@@ -266,6 +268,45 @@ void pass_10k_100k(int runs) {
   print("pass_10k_100k_step", steps);
 }
 
+// A million elements, from the command to the answer.
+double array_1m_submit() {
+  Site site(1);
+  site.add_nodes(10, {});
+  NewJob job = Site::job(1, 1);
+  job.spec.array.ranges = {{0, 999999, 1}};
+  job.spec.array.running_max = 50;
+  const std::size_t before = mallinfo2().uordblks;
+  const double start = now_ms();
+  site.submit({job});
+  const double took = ms_since(start);
+  const std::size_t bytes = mallinfo2().uordblks - before;
+  if (bytes > (std::size_t{1} << 20U)) {
+    std::fprintf(stderr, "bench_decide: a million elements took %zu bytes\n", bytes);
+    std::exit(1);
+  }
+  return took;
+}
+
+// Elements that end one after the other while others start, in milliseconds per thousand of them.
+double array_1k_ends() {
+  Site site(1);
+  site.add_nodes(200, {});
+  NewJob job = Site::job(1, 1);
+  job.spec.array.ranges = {{0, 999999, 1}};
+  site.submit({job});
+  site.pass();
+  constexpr int kEnds = 10000;
+  double took = 0;
+  for (int i = 0; i < kEnds; ++i) {
+    const Attempt& first = site.engine().cluster().attempts().begin()->second;
+    const double start = now_ms();
+    site.end(first);
+    site.pass();
+    took += ms_since(start);
+  }
+  return took * 1000 / kEnds;
+}
+
 int run(const std::string& name, int runs) {
   if (name == "pass_10k_100k") {
     pass_10k_100k(runs);
@@ -280,6 +321,10 @@ int run(const std::string& name, int runs) {
       times.push_back(place(10000, std::vector<NewJob>(10000, Site::job(1, 1))));
     else if (name == "place_1k_mixed")
       times.push_back(place(1000, mixed(10000, seed)));
+    else if (name == "array_1m_submit")
+      times.push_back(array_1m_submit());
+    else if (name == "array_1k_ends")
+      times.push_back(array_1k_ends());
     else
       return 1;
   }

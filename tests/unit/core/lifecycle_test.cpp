@@ -78,8 +78,9 @@ TEST(Lifecycle, FailingRankEndsTheGang) {
   world.report("n2", key, AttemptPhase::kEnded, failed);
   EXPECT_EQ(world.count_effects<SendKill>(), 1U);
   world.report("n1", key, AttemptPhase::kEnded, World::ended(CauseKind::kCancelled));
-  const Ending* ending = world.engine.cluster().find_job(job)->find_ending(Element{0});
-  ASSERT_NE(ending, nullptr);
+  const std::optional<Ending> ending =
+      world.engine.cluster().find_job(job)->find_ending(Element{0});
+  ASSERT_TRUE(ending.has_value());
   EXPECT_EQ(ending->cause.kind, CauseKind::kExited);
   EXPECT_EQ(ending->cause.exit_status, 3);
   EXPECT_EQ(ending->cause.node, "n2");

@@ -116,6 +116,81 @@ TEST(Scale, GangOverManyNodes) {
   std::printf("ended in %.3f s\n", end.seconds());
 }
 
+// An array's elements, wave by wave.
+class Waves {
+ public:
+  explicit Waves(std::uint32_t nodes) {
+    world_.begin();
+    add_nodes(world_, nodes, 8);
+    NewJob job = World::job(1, 1);
+    job.spec.array.ranges = {{0, 999999, 1}};
+    id_ = world_.submitted(job);
+  }
+  void start() {
+    bool wanted = true;
+    while (wanted) wanted = world_.engine.step(SchedulePass{}, world_.now()).pass_wanted;
+    report(AttemptPhase::kPrepared);
+    world_.engine.take_changes();
+  }
+  void end() {
+    report(AttemptPhase::kEnded);
+    world_.engine.take_changes();
+  }
+  std::size_t running() const { return world_.engine.cluster().attempts().size(); }
+
+ private:
+  void report(AttemptPhase phase) {
+    std::vector<std::pair<AttemptKey, std::string>> all;
+    const Cluster& cluster = world_.engine.cluster();
+    for (const auto& [key, attempt] : cluster.attempts())
+      all.emplace_back(key, cluster.find_node(attempt.place->members[0].node)->name);
+    for (const auto& [key, node] : all) {
+      AttemptReport report{key, phase, cluster.epoch(), {29500}, {}};
+      if (phase == AttemptPhase::kEnded) report.record = World::ended(CauseKind::kCompleted);
+      world_.engine.step(WorkerReport{node, {report}}, world_.now());
+    }
+  }
+
+  World world_;
+  JobId id_;
+};
+
+TEST(Scale, BytesPerElementOfAnArray) {
+  constexpr double kEndedMax = 64;
+  Waves waves(400);
+  for (int wave = 0; wave < 2; ++wave) {
+    waves.start();
+    waves.end();
+  }
+  const std::size_t idle = mallinfo2().uordblks;
+  waves.start();
+  const std::size_t running = waves.running();
+  std::printf("bytes per running element: %.0f\n",
+              static_cast<double>(mallinfo2().uordblks - idle) / static_cast<double>(running));
+  waves.end();
+  std::size_t ended = running;
+  for (int wave = 0; wave < 5; ++wave) {
+    waves.start();
+    ended += waves.running();
+    waves.end();
+  }
+  const double bytes =
+      static_cast<double>(mallinfo2().uordblks - idle) / static_cast<double>(ended);
+  std::printf("bytes per ended element: %.1f\n", bytes);
+  EXPECT_LE(bytes, kEndedMax);
+}
+
+TEST(Scale, SubmittingAMillionElementsCostsWhatOneJobCosts) {
+  World world;
+  world.begin();
+  add_nodes(world, 2, 8);
+  NewJob job = World::job(1, 1);
+  job.spec.array.ranges = {{0, 999999, 1}};
+  const std::size_t before = mallinfo2().uordblks;
+  world.submitted(job);
+  EXPECT_LE(mallinfo2().uordblks - before, std::size_t{1} << 20U);
+}
+
 TEST(Scale, ArrayOfAMillion) {
   World world;
   ClusterConfig config = World::config();
