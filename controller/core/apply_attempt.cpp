@@ -90,6 +90,7 @@ void ClusterApply::operator()(const AttemptStopping& event) {
   change_attempt(attempt_must_exist(event.key), [&](Attempt& attempt) {
     attempt.state = AttemptState::kStopping;
     attempt.stopping = event.cause;
+    attempt.stopping_at = stamp.at;
     attempt.requeue = event.requeue;
   });
 }

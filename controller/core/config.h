@@ -2,7 +2,9 @@
 // sees the same.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/types/fields.h"
@@ -22,6 +24,12 @@ struct EnumNames<QueueOrder> {
   static constexpr std::array<std::string_view, 2> kNames{"submit", "shortest"};
 };
 
+enum class PreemptMode : std::uint8_t { kRequeue, kCancel };
+template <>
+struct EnumNames<PreemptMode> {
+  static constexpr std::array<std::string_view, 2> kNames{"requeue", "cancel"};
+};
+
 struct QueueConfig {
   std::string name;
   std::int32_t priority = 0;
@@ -35,11 +43,16 @@ struct QueueConfig {
   bool allow_root_jobs = false;
   std::uint32_t planned_starts = 4;  // Blocked jobs that nodes are kept free for; 0: none.
   QueueOrder order = QueueOrder::kSubmit;
-  bool predict = false;  // Backfill goes by learned run times; limits still bound the run.
-  Limits limits = {};                // Of all its jobs.
-  Limits user_limits = {};           // Of each user's.
-  Limits account_limits = {};        // Of each account's, with the accounts below.
-  bool at_run_time = false;          // Set by gpuadmin: a reload leaves it as it is.
+  bool predict = false;        // Backfill goes by learned run times; limits still bound the run.
+  Limits limits = {};          // Of all its jobs.
+  Limits user_limits = {};     // Of each user's.
+  Limits account_limits = {};  // Of each account's, with the accounts below.
+  bool at_run_time = false;    // Set by gpuadmin: a reload leaves it as it is.
+  // Queues of lower priority whose jobs are stopped when a blocked job of this one needs the room.
+  std::vector<std::string> preempts;
+  // For jobs of this queue as victims: not before they have run so long, and what becomes of them.
+  Duration preempt_after;
+  PreemptMode preempt_mode = PreemptMode::kRequeue;
   auto operator<=>(const QueueConfig&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -60,6 +73,9 @@ struct QueueConfig {
     visit(21, "user_limits", self.user_limits);
     visit(22, "account_limits", self.account_limits);
     visit(23, "at_run_time", self.at_run_time);
+    visit(26, "preempts", self.preempts);
+    visit(27, "preempt_after", self.preempt_after);
+    visit(28, "preempt_mode", self.preempt_mode);
   }
 };
 

@@ -52,6 +52,20 @@ Result<void> check_limits(const std::string& whose, const Limits& limits) {
   return {};
 }
 
+// Only downwards, so that no two jobs stop each other in turn.
+Result<void> check_preemption(const ClusterConfig& config, const QueueConfig& queue) {
+  const std::string whose = "queue " + queue.name + ": preempts: ";
+  for (const std::string& name : queue.preempts) {
+    const auto victim = std::find_if(config.queues.begin(), config.queues.end(),
+                                     [&](const QueueConfig& other) { return other.name == name; });
+    if (victim == config.queues.end())
+      return invalid(whose + "there is no queue " + escape_for_terminal(name));
+    if (victim->priority >= queue.priority)
+      return invalid(whose + name + " must have a lower priority than " + queue.name);
+  }
+  return {};
+}
+
 Result<void> check_queues(const ClusterConfig& config) {
   if (const Result<void> names = check_names(config.queues, "queue"); !names) return names;
   for (const QueueConfig& queue : config.queues) {
@@ -64,6 +78,8 @@ Result<void> check_queues(const ClusterConfig& config) {
       return invalid(whose + ": time_default is longer than time_max");
     if (const Result<void> known = check_accounts_exist(config, whose, queue.accounts); !known)
       return known;
+    if (queue.preempt_after.us < 0) return invalid(whose + ": preempt_after is below 0");
+    if (const Result<void> fine = check_preemption(config, queue); !fine) return fine;
     for (const Limits* limits : {&queue.limits, &queue.user_limits, &queue.account_limits}) {
       if (const Result<void> fine = check_limits(whose, *limits); !fine) return fine;
     }

@@ -89,10 +89,14 @@ void begin_epoch(Step& step, const BeginEpoch& command) {
 
 void schedule(Step& step, const SchedulePass& command) {
   Brain& brain = step.brain();
-  PassDesk desk{brain.cluster, brain.board, step.now().at, [&step](AttemptStarted event) {
+  PassDesk desk{brain.cluster, brain.board, step.now().at,
+                [&step](AttemptStarted event) {
                   const AttemptKey key = event.key;
                   step.emit(std::move(event));
                   open_attempt(step, key);
+                },
+                [&step](AttemptKey victim, ElementKey preemptor) {
+                  preempt_attempt(step, victim, preemptor);
                 }};
   step.out().pass_wanted = run_pass(desk, command.budget, brain.pass);
 }

@@ -279,7 +279,7 @@ struct AttemptStopping {
   static constexpr std::string_view kName = "AttemptStopping";
   AttemptKey key;
   Cause cause;           // Why; becomes the attempt's cause unless a member knows better.
-  bool requeue = false;  // A person asked for another attempt.
+  bool requeue = false;  // Another attempt follows: a person's wish, or preempted.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "key", self.key);

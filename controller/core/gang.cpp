@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controller/core/decide/preempt.h"
 #include "controller/core/verdict_of.h"
 
 namespace muster {
@@ -240,6 +241,17 @@ void stop_attempt(Step& step, const AttemptKey& key, Cause cause, bool requeue) 
   books.tombstone_deadline = step.now().at + kTombstoneWait;
   if (attempt.all_ended()) return finish(step, attempt);
   for (const Member& member : attempt.place->members) urge_member(step, key, member.node);
+}
+
+void preempt_attempt(Step& step, const AttemptKey& key, ElementKey preemptor) {
+  const Job& job = *step.cluster().find_job(key.job);
+  const QueueConfig* queue = step.cluster().find_queue(job.facts().queue());
+  const bool again = job.facts().terms->requeue && queue != nullptr &&
+                     queue->preempt_mode == PreemptMode::kRequeue;
+  Cause cause;
+  cause.kind = CauseKind::kPreempted;
+  cause.by = preemptor_text(preemptor, step.cluster().find_job(preemptor.job)->is_array());
+  stop_attempt(step, key, std::move(cause), again);
 }
 
 void signal_attempt(Step& step, const AttemptKey& key, std::int32_t signal) {

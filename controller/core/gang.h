@@ -22,6 +22,9 @@ void miss_member(Step& step, const Node& node, const AttemptKey& key);
 void lose_members(Step& step, const Node& node, const std::string& evidence);
 // The attempt is to end. Kills go out now or at the next hello.
 void stop_attempt(Step& step, const AttemptKey& key, Cause cause, bool requeue);
+// Stopped to make room: again later, or over, as its queue says. A job that must not be repeated is
+// over.
+void preempt_attempt(Step& step, const AttemptKey& key, ElementKey preemptor);
 void signal_attempt(Step& step, const AttemptKey& key, std::int32_t signal);
 // Orders a newly begun attempt; after a restart, opens the books on a known one.
 void open_attempt(Step& step, const AttemptKey& key);

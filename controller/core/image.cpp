@@ -62,6 +62,7 @@ ImageAttempt image_of(const Attempt& attempt) {
   image.stopping = attempt.stopping;
   image.requeue = attempt.requeue;
   image.limit_lowered = attempt.limit_lowered;
+  image.stopping_at = attempt.stopping_at;
   for (const auto& [node, record] : attempt.members_ended) image.ends.push_back({node, record});
   return image;
 }

@@ -229,6 +229,7 @@ struct ImageAttempt {
   bool requeue = false;
   std::vector<ImageEnd> ends;
   bool limit_lowered = false;
+  Instant stopping_at;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "key", self.key);
@@ -245,6 +246,7 @@ struct ImageAttempt {
     visit(12, "requeue", self.requeue);
     visit(13, "ends", self.ends);
     visit(14, "limit_lowered", self.limit_lowered);
+    visit(15, "stopping_at", self.stopping_at);
   }
 };
 
@@ -317,10 +319,9 @@ struct ImageRunTimes {
   }
 };
 
-using ImageItem =
-    std::variant<ImageHead, ImageNode, ImageDevice, ImageOwner, ImageTerms, ImageJob, ImageTouched,
-                 ImageAttempt, ImageRequest, ImageForgotten, ImageUsage, ImageRunTimes,
-                 ImageEndedElements>;
+using ImageItem = std::variant<ImageHead, ImageNode, ImageDevice, ImageOwner, ImageTerms, ImageJob,
+                               ImageTouched, ImageAttempt, ImageRequest, ImageForgotten, ImageUsage,
+                               ImageRunTimes, ImageEndedElements>;
 
 class ClusterImage {
  public:

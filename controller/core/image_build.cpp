@@ -200,6 +200,7 @@ struct ImageBuilder {
     attempt.stopping = std::move(item.stopping);
     attempt.requeue = item.requeue;
     attempt.limit_lowered = item.limit_lowered;
+    attempt.stopping_at = item.stopping_at;
     attempt.place_digest = digest_of(item.place);
     attempt.place = std::make_shared<const Place>(std::move(item.place));
     return put_attempt(std::move(attempt), item.ends);

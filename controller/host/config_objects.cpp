@@ -201,6 +201,10 @@ ObjectRow row_of(const QueueConfig& queue) {
   row.number("planned_starts", queue.planned_starts, usual.planned_starts);
   if (queue.order != usual.order) row.text("order", std::string(name_of(queue.order)));
   row.truth("predict", queue.predict, usual.predict);
+  row.list("preempts", queue.preempts);
+  row.time("preempt_after", queue.preempt_after, usual.preempt_after);
+  if (queue.preempt_mode != usual.preempt_mode)
+    row.text("preempt_mode", std::string(name_of(queue.preempt_mode)));
   row.truth("allow_root_jobs", queue.allow_root_jobs, usual.allow_root_jobs);
   row.limits("limits", queue.limits);
   row.limits("user_limits", queue.user_limits);

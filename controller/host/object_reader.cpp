@@ -59,6 +59,17 @@ void read_order(TomlTable& table, QueueConfig& queue) {
   table.read("predict", queue.predict);
 }
 
+void read_preemption(TomlTable& table, QueueConfig& queue) {
+  table.read("preempts", queue.preempts);
+  table.read("preempt_after", queue.preempt_after);
+  std::string mode(name_of(queue.preempt_mode));
+  table.read("preempt_mode", mode);
+  if (!enum_from_name(mode, queue.preempt_mode))
+    table.complain("preempt_mode", "must be \"requeue\" or \"cancel\"");
+  if (!queue.preempts.empty() && queue.planned_starts == 0)
+    table.complain("preempts", "needs planned_starts of at least 1: room is made for those only");
+}
+
 }  // namespace
 
 void read_queue(TomlTable& table, QueueConfig& queue) {
@@ -72,6 +83,7 @@ void read_queue(TomlTable& table, QueueConfig& queue) {
   table.read("retries_max", queue.retries_max, 0, 1000);
   table.read("planned_starts", queue.planned_starts, 0, 1000);
   read_order(table, queue);
+  read_preemption(table, queue);
   table.read("allow_root_jobs", queue.allow_root_jobs);
   read_limits_of(table, "limits", queue.limits);
   read_limits_of(table, "user_limits", queue.user_limits);

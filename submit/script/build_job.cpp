@@ -117,6 +117,7 @@ class JobBuilder {
       spec.topology = sure(parse_topology(options_.text("topology"))).wish;
     if (options_.has("licences")) spec.licences = sure(parse_licences(options_.text("licences")));
     spec.hold = options_.has("hold");
+    spec.requeue = !options_.has("no-requeue");
     take_gate();
     spec.ports = static_cast<std::uint32_t>(count("ports").value_or(0));
     return {};

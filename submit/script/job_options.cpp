@@ -305,6 +305,9 @@ constexpr std::array kJobOptions{
            .example = "tomorrow",
            .in_script = true},
     Option{.name = "hold", .help = "wait until `gpujob release`", .in_script = true},
+    Option{.name = "no-requeue",
+           .help = "never repeat it: not after a node's fault, nor when it is preempted",
+           .in_script = true},
     // What this command itself does.
     Option{.name = "wait", .help = "stay until the job has ended; exit as it did"},
     Option{.name = "dry-run", .help = "check everything, submit nothing"},

@@ -253,6 +253,10 @@ Result<void> Stage::queue(const Statement& statement) {
   queue.limits = limits_of(statement.option("limits"));
   queue.user_limits = limits_of(statement.option("user_limits"));
   queue.account_limits = limits_of(statement.option("account_limits"));
+  queue.kill_wait = duration(statement.option("kill_wait"), queue.kill_wait);
+  queue.preempts = split(statement.option("preempts"), ',');
+  queue.preempt_after = duration(statement.option("preempt_after"), {});
+  if (statement.option("preempt_mode") == "cancel") queue.preempt_mode = PreemptMode::kCancel;
   auto& queues = config_.queues;
   queues.erase(std::remove_if(queues.begin(), queues.end(),
                               [&](const QueueConfig& known) { return known.name == queue.name; }),

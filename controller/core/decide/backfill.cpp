@@ -340,6 +340,12 @@ std::optional<std::vector<std::vector<NodeId>>> Backfill::nodes_at(const Present
   return places;
 }
 
+bool Backfill::is_booked_by_others(NodeId node, ElementKey element) const {
+  const std::vector<Booking>& here = bookings(node);
+  return std::any_of(here.begin(), here.end(),
+                     [&](const Booking& booking) { return booking.element != element; });
+}
+
 bool Backfill::is_booked(const std::vector<std::vector<NodeId>>& places) const {
   return std::any_of(places.begin(), places.end(), [&](const std::vector<NodeId>& nodes) {
     return std::any_of(nodes.begin(), nodes.end(),
@@ -386,14 +392,18 @@ const PlannedStart* Backfill::plan(const Present& present, const PlanRequest& re
   const std::optional<Timed> timed = request.terms->topology.required
                                          ? earliest_near(present, request)
                                          : earliest(present, request);
-  if (!timed) return nullptr;
-  const Instant at = timed->at;
+  return timed ? book(present, request, timed->at, timed->places) : nullptr;
+}
+
+const PlannedStart* Backfill::book(const Present& present, const PlanRequest& request, Instant at,
+                                   const std::vector<std::vector<NodeId>>& places) {
+  if (find(request.element) != nullptr) remove(request.element.job);
   PlannedStart start{request.element, request.terms->queue, at, at + request.time, {}, at, {}};
   if (const auto before = before_.find(request.element); before != before_.end())
     start.promised = std::min(at, before->second.promised);
   const bool late = request.predicted && at > start.promised + kPlanSlack;
-  for (std::uint32_t i = 0; i < timed->places.size(); ++i) {
-    for (const NodeId node : timed->places[i]) {
+  for (std::uint32_t i = 0; i < places.size(); ++i) {
+    for (const NodeId node : places[i]) {
       start.nodes.push_back(node);
       booked_[node].push_back(Booking{request.element, at, start.until, request.terms, i, late});
       for (const Stay& stay : present.horizon.stays(node)) {

@@ -69,6 +69,11 @@ class Backfill {
   // Books the earliest time at which all groups fit at once. Null when no end
   // that is known of makes room.
   const PlannedStart* plan(const Present& present, const PlanRequest& request);
+  // Books places chosen by somebody else (for all groups, in their order) from `at` on, instead of
+  // what is planned for the job.
+  const PlannedStart* book(const Present& present, const PlanRequest& request, Instant at,
+                           const std::vector<std::vector<NodeId>>& places);
+  bool is_booked_by_others(NodeId node, ElementKey element) const;
   // Whether a member that fits on the node now may stay there until `end`.
   bool allows(const Present& present, const Group& group, const NodeFree& node, Instant end) const;
 

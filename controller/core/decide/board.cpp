@@ -96,6 +96,7 @@ struct Afterwards {
     board.limits.begin(cluster, *cluster.find_attempt(event.key));
     line(event.key.job);
   }
+  void operator()(const AttemptStopping& event) const { horizon(event.key); }
   void operator()(const AttemptLaunched& event) const {
     board.order.forecast.launched(cluster, event.key);
     horizon(event.key);

@@ -8,6 +8,7 @@
 #include "controller/core/decide/explain_gate.h"
 #include "controller/core/decide/limit_words.h"
 #include "controller/core/decide/place.h"
+#include "controller/core/decide/preempt.h"
 #include "controller/core/decide/schedule.h"
 #include "controller/core/decide/trial.h"
 
@@ -162,10 +163,8 @@ struct RunningEnd {
 // By time limits; what is over its limit counts as ending now.
 std::vector<RunningEnd> ends_in_order(const Cluster& cluster, Instant now) {
   std::vector<RunningEnd> ends;
-  for (const auto& [key, attempt] : cluster.attempts()) {
-    const Duration limit = cluster.find_job(key.job)->facts().time_limit();
-    ends.push_back({std::max(now, end_by_limit(attempt, limit)), &attempt});
-  }
+  for (const auto& [key, attempt] : cluster.attempts())
+    ends.push_back({std::max(now, end_known(cluster, attempt)), &attempt});
   std::stable_sort(ends.begin(), ends.end(),
                    [](const RunningEnd& a, const RunningEnd& b) { return a.at < b.at; });
   return ends;
@@ -270,6 +269,32 @@ void explain_scattered(Explanation& why, const Question& asked) {
   why.sentence += start_text(why, asked);
 }
 
+// Attempts that are being stopped for the job, on the nodes where its start is planned.
+std::uint32_t victims_of(const Question& asked) {
+  const PlannedStart* planned = asked.board.backfill.find(asked.element);
+  if (planned == nullptr) return 0;
+  const Job& job = *asked.cluster.find_job(asked.element.job);
+  const std::string by = preemptor_text(asked.element, job.is_array());
+  std::set<AttemptKey> victims;
+  for (const NodeId node : planned->nodes) {
+    for (const AttemptKey& key : asked.cluster.attempts_on(node)) {
+      const Attempt* attempt = asked.cluster.find_attempt(key);
+      if (attempt->stopping && attempt->stopping->kind == CauseKind::kPreempted &&
+          attempt->stopping->by == by)
+        victims.insert(key);
+    }
+  }
+  return static_cast<std::uint32_t>(victims.size());
+}
+
+void explain_victims(Explanation& why, const Question& asked, std::uint32_t victims) {
+  why.reason = WaitReason::kMakingRoom;
+  why.sentence = std::to_string(victims) +
+                 (victims == 1 ? " job of lower priority is" : " jobs of lower priority are") +
+                 " being stopped for it; it starts when that is done, in " +
+                 to_text(*why.planned_at - asked.now) + " at the latest";
+}
+
 void explain_room(Explanation& why, const Question& asked) {
   const JobTerms& terms = asked.terms;
   const QueueConfig* queue = asked.cluster.find_queue(terms.queue);
@@ -296,6 +321,8 @@ void explain_room(Explanation& why, const Question& asked) {
                                              " jobs that come first; the next passes look at it";
     return;
   }
+  if (const std::uint32_t victims = victims_of(asked); victims != 0)
+    return explain_victims(why, asked, victims);
   why.reason = reason_of(count, group);
   if (why.reason != WaitReason::kNeverPossible) fill_start(why, asked);
   why.sentence = sentence_of(why, asked);

@@ -29,16 +29,45 @@ Instant begin_of(const Attempt& attempt) {
 }
 
 Instant end_expected(const Outlook& outlook, const Attempt& attempt, const Job& job) {
-  const Instant limit = end_by_limit(attempt, job.facts().time_limit());
-  if (!is_predicted(outlook.cluster, *job.facts().terms)) return limit;
+  const Instant limit = end_known(outlook.cluster, attempt);
+  if (attempt.stopping || !is_predicted(outlook.cluster, *job.facts().terms)) return limit;
   const Duration age = std::max(outlook.now - begin_of(attempt), Duration{});
   return std::min(limit,
                   outlook.now + outlook.forecast.remaining(outlook.cluster, job.facts(), age));
 }
 
+// What all members have in common.
+Stay stay_of(const Outlook& outlook, const Attempt& attempt, const Job& job) {
+  const Cluster& cluster = outlook.cluster;
+  Stay stay;
+  stay.end = end_expected(outlook, attempt, job);
+  stay.attempt = attempt.key;
+  stay.since = begin_of(attempt);
+  stay.stopping = attempt.state == AttemptState::kStopping;
+  const std::vector<QueueConfig>& queues = cluster.config().queues;
+  const auto queue = std::find_if(queues.begin(), queues.end(), [&](const QueueConfig& one) {
+    return one.name == job.facts().queue();
+  });
+  stay.queue = static_cast<std::uint32_t>(queue - queues.begin());
+  const bool is_victim = std::any_of(queues.begin(), queues.end(), [&](const QueueConfig& one) {
+    return std::find(one.preempts.begin(), one.preempts.end(), job.facts().queue()) !=
+           one.preempts.end();
+  });
+  if (is_victim) stay.worth = weighted_milli(cluster, *attempt.place);
+  return stay;
+}
+
 }  // namespace
 
 Instant end_by_limit(const Attempt& attempt, Duration limit) { return begin_of(attempt) + limit; }
+
+Instant end_known(const Cluster& cluster, const Attempt& attempt) {
+  const JobFacts& facts = cluster.find_job(attempt.key.job)->facts();
+  const Instant end = end_by_limit(attempt, facts.time_limit());
+  const QueueConfig* queue = cluster.find_queue(facts.queue());
+  if (!attempt.stopping || queue == nullptr) return end;
+  return std::min(end, attempt.stopping_at + queue->kill_wait);
+}
 
 void Horizon::rebuild(const Outlook& outlook) {
   nodes_.clear();
@@ -68,14 +97,17 @@ void Horizon::refresh(const Outlook& outlook, const AttemptKey& key) {
   const Job* job = cluster.find_job(key.job);
   if (attempt == nullptr || job == nullptr) return;
   remove(*attempt);
-  const Instant end = end_expected(outlook, *attempt, *job);
+  const Stay common = stay_of(outlook, *attempt, *job);
+  const Instant end = common.end;
   for (const Member& member : attempt->place->members) {
     if (member.node.value >= nodes_.size()) nodes_.resize(member.node.value + 1);
     std::vector<Stay>& stays = nodes_[member.node.value];
     const auto at = std::find_if(stays.begin(), stays.end(), [&](const Stay& stay) {
       return std::tie(end, key) < std::tie(stay.end, stay.attempt);
     });
-    Stay stay{end, key, member.cpus, member.memory_mib, 0, {}};
+    Stay stay = common;
+    stay.cpus = member.cpus;
+    stay.memory_mib = member.memory_mib;
     if (const Node* node = cluster.find_node(member.node)) fill_devices(stay, *node, member);
     stays.insert(at, std::move(stay));
   }

@@ -18,14 +18,22 @@ namespace muster {
 struct Stay {
   Instant end;
   AttemptKey attempt;
+  Instant since;  // Launched; started when it is not.
+  std::uint64_t worth =
+      0;  // Weighted milli-GPUs of the whole attempt; 0 where nobody may preempt it.
+  std::uint32_t queue = 0;  // Place of its queue in the configuration; past the end: it is gone.
+  bool stopping = false;
   std::uint32_t cpus = 0;
   std::uint64_t memory_mib = 0;
   std::uint64_t whole = 0;  // GPUs that it has to itself: bit i is the node's GPU i, below 64.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> parts;  // Others: GPU and milli.
 };
 
-// When the attempt ends at the latest by its time limit; it may overrun that by its kill_wait.
+// By its time limit alone.
 Instant end_by_limit(const Attempt& attempt, Duration limit);
+// When the attempt ends at the latest, by its time limit or by the grace of one that is being
+// stopped; it may overrun its limit by its kill_wait.
+Instant end_known(const Cluster& cluster, const Attempt& attempt);
 
 // What ends are told from.
 struct Outlook {
@@ -37,7 +45,7 @@ struct Outlook {
 class Horizon {
  public:
   void rebuild(const Outlook& outlook);
-  // The attempt began, was launched, or its limit changed.
+  // The attempt began, was launched, is being stopped, or its limit changed.
   void refresh(const Outlook& outlook, const AttemptKey& key);
   // So many nodes from that one on: what runs in queues that predict ends when the forecast says so
   // by now. Answers where to go on; null: that was the last.

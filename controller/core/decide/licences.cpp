@@ -102,7 +102,7 @@ std::vector<Holder> holders_of(const Cluster& cluster, const std::string& name, 
     const JobFacts& facts = cluster.find_job(key.job)->facts();
     for (const LicenceCount& licence : facts.terms->licences) {
       if (licence.name != name) continue;
-      const Instant end = std::max(now, end_by_limit(attempt, facts.time_limit()));
+      const Instant end = std::max(now, end_known(cluster, attempt));
       holders.push_back({end, key, licence.count});
     }
   }

@@ -120,7 +120,7 @@ class Holders {
       const Job& job = *cluster.find_job(key.job);
       const JobFacts& facts = job.facts();
       if (!counts_for(cluster, breach.scope, facts)) continue;
-      const Instant end = std::max(now, end_by_limit(attempt, facts.time_limit()));
+      const Instant end = std::max(now, end_known(cluster, attempt));
       const Holding holding =
           holding_of(*attempt.place, attempt.launched ? end - now : facts.time_limit());
       const std::uint64_t amount = amount_of(breach.amount.kind, holding);

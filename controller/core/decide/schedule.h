@@ -35,6 +35,7 @@ struct PassCursor {
   Instant round_at;
   std::optional<Turn> planned_last;  // Of the starts planned in this round.
   std::set<ShapeId> unplannable;     // No time is known at which they fit: not asked again in it.
+  std::optional<ElementKey> squeezing;  // The next pass looks whom to stop for it.
   Instant scored_at;
   LaneId score_next = 0;           // 0: all are scored.
   std::optional<NodeId> foreseen;  // Whose ends are predicted anew next. Null: all are.
@@ -45,7 +46,9 @@ struct PassDesk {
   const Cluster& cluster;
   Board& board;
   Instant now;
-  std::function<void(AttemptStarted)> start;  // Applies it to the cluster and the board at once.
+  // Both apply what they are told to the cluster and the board at once.
+  std::function<void(AttemptStarted)> start;
+  std::function<void(AttemptKey victim, ElementKey preemptor)> preempt;
 };
 
 // True when another pass should follow: this one stopped at its budget, or capacity came free

@@ -1,0 +1,322 @@
+// Weighing victims.
+#include "controller/core/decide/preempt.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "controller/core/decide/place.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kDomainsMax = 64;  // Of the topology, in which room is looked for.
+
+// What of a node is free when some of its attempts have ended.
+class Freed {
+ public:
+  explicit Freed(const NodeFree& node)
+      : node_(node), cpus_(node.cpus_free()), memory_mib_(node.memory_mib_free()) {
+    milli_.reserve(node.gpus.size());
+    for (const GpuFree& gpu : node.gpus) milli_.push_back(gpu.ready ? gpu.milli_free : 0);
+  }
+
+  void release(const Stay& stay) { change(stay, true); }
+  void keep(const Stay& stay) { change(stay, false); }
+
+  bool fits(const Group& group) const {
+    if (cpus_ < cpus_needed(group, node_) || memory_mib_ < memory_needed(group, node_))
+      return false;
+    std::uint32_t gpus = 0;
+    std::map<std::uint32_t, std::uint32_t> in_clique;
+    for (std::size_t i = 0; i < milli_.size() && gpus < group.gpus_per_node; ++i) {
+      const GpuFree& gpu = node_.gpus[i];
+      if (milli_[i] < group.gpu_milli || !gpu_accepted(group, gpu.type, gpu.memory_mib)) continue;
+      gpus = group.one_clique ? std::max(gpus, ++in_clique[gpu.clique]) : gpus + 1;
+    }
+    return gpus >= group.gpus_per_node;
+  }
+
+ private:
+  void change(const Stay& stay, bool adds) {
+    cpus_ = adds ? cpus_ + stay.cpus : cpus_ - stay.cpus;
+    memory_mib_ = adds ? memory_mib_ + stay.memory_mib : memory_mib_ - stay.memory_mib;
+    for (std::uint64_t mask = stay.whole; mask != 0; mask &= mask - 1)
+      change_gpu(static_cast<std::size_t>(std::countr_zero(mask)), kMilliPerGpu, adds);
+    for (const auto& [index, milli] : stay.parts) change_gpu(index, milli, adds);
+  }
+
+  void change_gpu(std::size_t index, std::uint32_t milli, bool adds) {
+    if (index >= milli_.size() || !node_.gpus[index].ready) return;
+    milli_[index] = adds ? milli_[index] + milli : milli_[index] - milli;
+  }
+
+  const NodeFree& node_;
+  std::uint64_t cpus_;
+  std::uint64_t memory_mib_;
+  std::vector<std::uint32_t> milli_;
+};
+
+// Milli-GPU × milliseconds that would be lost. No images of attempts are kept yet: all since the
+// launch.
+std::uint64_t loss_of(const Stay& stay, Instant now) {
+  const std::int64_t ran = std::max<std::int64_t>(1, (now - stay.since).ms());
+  return std::max<std::uint64_t>(1, stay.worth) * static_cast<std::uint64_t>(ran);
+}
+
+// A node, whom to stop there, and what that loses.
+struct Option {
+  std::uint64_t loss = 0;
+  NodeId node;
+  std::vector<const Stay*> victims;
+};
+
+class RoomSearch {
+ public:
+  RoomSearch(const Present& present, const Backfill& backfill, const PlanRequest& request,
+             const QueueConfig& queue)
+      : present_(present), backfill_(backfill), request_(request), queue_(queue) {
+    for (const QueueConfig& other : present.cluster.config().queues) {
+      preempts_.push_back(std::find(queue.preempts.begin(), queue.preempts.end(), other.name) !=
+                          queue.preempts.end());
+    }
+  }
+
+  // Null, or what stopping the victims loses and the room that it makes.
+  std::optional<std::pair<std::uint64_t, Room>> run() {
+    if (!search({})) return std::nullopt;
+    const std::uint64_t loss = loss_in_all();
+    // A gang that had to be stopped frees all of its nodes: begun with those, less may be enough.
+    std::map<AttemptKey, const Stay*> gangs;
+    for (const auto& [key, stay] : chosen_) {
+      if (present_.cluster.find_attempt(key)->place->members.size() > 1) gangs.emplace(key, stay);
+    }
+    if (!gangs.empty() && gangs.size() < chosen_.size()) {
+      const Found first{chosen_, places_};
+      if (!search(std::move(gangs)) || loss_in_all() >= loss)
+        std::tie(chosen_, places_) = std::tie(first.chosen, first.places);
+    }
+    return std::make_pair(loss_in_all(), room());
+  }
+
+ private:
+  struct Found {
+    std::map<AttemptKey, const Stay*> chosen;
+    std::vector<std::vector<NodeId>> places;
+  };
+
+  bool search(std::map<AttemptKey, const Stay*> begun_with) {
+    chosen_ = std::move(begun_with);
+    groups_.clear();
+    places_.clear();
+    for (const Group& group : request_.terms->groups) {
+      if (!choose(group)) return false;
+    }
+    spare();
+    return !chosen_.empty() && chosen_.size() <= kVictimsMax;
+  }
+
+  std::uint64_t loss_in_all() const {
+    std::uint64_t loss = 0;
+    for (const auto& [key, stay] : chosen_) loss += loss_of(*stay, present_.now);
+    return loss;
+  }
+
+  Room room() {
+    Room room{{}, std::move(places_), present_.now};
+    for (const auto& [key, stay] : chosen_) {
+      room.victims.push_back(key);
+      room.at = std::max(room.at, present_.now + queue_of(*stay).kill_wait);
+    }
+    return room;
+  }
+
+  const QueueConfig& queue_of(const Stay& stay) const {
+    return present_.cluster.config().queues[stay.queue];
+  }
+
+  bool may_stop(const Stay& stay) const {
+    if (stay.stopping || stay.queue >= preempts_.size() || !preempts_[stay.queue]) return false;
+    return present_.now - stay.since >= queue_of(stay).preempt_after;
+  }
+
+  // The cheapest victims first until the group fits; then those that were not needed are let off.
+  std::optional<Option> option_on(const Group& group, const NodeFree& node,
+                                  std::uint64_t loss_max) const {
+    Option option{0, node.id, {}};
+    Freed freed(node);
+    std::vector<std::pair<std::uint64_t, const Stay*>> able;
+    for (const Stay& stay : present_.horizon.stays(node.id)) {
+      if (chosen_.count(stay.attempt) != 0)
+        freed.release(stay);
+      else if (may_stop(stay))
+        able.emplace_back(loss_of(stay, present_.now), &stay);
+    }
+    if (freed.fits(group)) return option;
+    std::sort(able.begin(), able.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.first, a.second->attempt) < std::tie(b.first, b.second->attempt);
+    });
+    for (const auto& [loss, stay] : able) {
+      if (loss > loss_max) return std::nullopt;
+      freed.release(*stay);
+      option.victims.push_back(stay);
+      option.loss += loss;
+      if (freed.fits(group)) return spared(group, std::move(freed), std::move(option));
+    }
+    return std::nullopt;
+  }
+
+  Option spared(const Group& group, Freed freed, Option option) const {
+    std::vector<const Stay*>& victims = option.victims;
+    for (std::size_t i = victims.size(); i-- > 0;) {
+      freed.keep(*victims[i]);
+      if (freed.fits(group)) {
+        option.loss -= loss_of(*victims[i], present_.now);
+        victims.erase(victims.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        freed.release(*victims[i]);
+      }
+    }
+    return option;
+  }
+
+  bool is_booked(NodeId node) const {
+    return backfill_.is_booked_by_others(node, request_.element);
+  }
+
+  bool is_able(const GroupNeed& need, const NodeFree& node) const {
+    if (!node.usable() || groups_.count(node.id) != 0 || is_booked(node.id)) return false;
+    const NodeClass& node_class = present_.ledger.classes()[node.node_class];
+    if (request_.within != nullptr &&
+        !std::binary_search(request_.within->begin(), request_.within->end(), node.id))
+      return false;
+    return in_queue(need, node_class) && is_named(need, node.id) &&
+           idle_failed(*need.group, node_class) == Constraint::kFits &&
+           node.memory_mib_total >= memory_needed(*need.group, node);
+  }
+
+  using Rank = std::tuple<std::uint64_t, NodeId>;
+
+  bool choose(const Group& group) {
+    const GroupNeed need = need_of(present_.cluster, queue_, group);
+    std::map<NodeId, Option> options;
+    std::priority_queue<std::uint64_t> best;  // Worse than the best so many is of no use.
+    std::uint64_t loss_max = UINT64_MAX;
+    for (const NodeFree& node : present_.ledger.nodes()) {
+      if (!is_able(need, node)) continue;
+      std::optional<Option> option = option_on(group, node, loss_max);
+      if (!option) continue;
+      best.push(option->loss);
+      if (best.size() > group.nodes_min) best.pop();
+      if (best.size() == group.nodes_min) loss_max = best.top();
+      options.emplace(node.id, *std::move(option));
+    }
+    return options.size() >= group.nodes_min && take(group, options);
+  }
+
+  // The cheapest node again and again; who is stopped for one is stopped for his other nodes too.
+  bool take(const Group& group, std::map<NodeId, Option>& options) {
+    std::set<Rank> ranks;
+    for (const auto& [node, option] : options) ranks.emplace(option.loss, node);
+    std::vector<NodeId> nodes;
+    while (nodes.size() < group.nodes_min) {
+      if (ranks.empty()) return false;
+      const NodeId node = std::get<1>(*ranks.begin());
+      ranks.erase(ranks.begin());
+      nodes.push_back(node);
+      groups_.emplace(node, &group);
+      for (const Stay* stay : options.at(node).victims) stop(group, *stay, options, ranks);
+    }
+    places_.push_back(std::move(nodes));
+    return true;
+  }
+
+  void stop(const Group& group, const Stay& stay, std::map<NodeId, Option>& options,
+            std::set<Rank>& ranks) {
+    if (!chosen_.emplace(stay.attempt, &stay).second) return;
+    const Attempt& attempt = *present_.cluster.find_attempt(stay.attempt);
+    for (const Member& member : attempt.place->members) {
+      const auto known = options.find(member.node);
+      if (known == options.end() || ranks.erase({known->second.loss, member.node}) == 0) continue;
+      known->second = *option_on(group, *present_.ledger.find_node(member.node), UINT64_MAX);
+      ranks.emplace(known->second.loss, member.node);
+    }
+  }
+
+  // Every node that the attempt shares with the places still fits what it was chosen for.
+  bool is_needless(const Stay& victim) const {
+    const Attempt& attempt = *present_.cluster.find_attempt(victim.attempt);
+    for (const Member& member : attempt.place->members) {
+      const auto group = groups_.find(member.node);
+      if (group == groups_.end()) continue;
+      Freed freed(*present_.ledger.find_node(member.node));
+      for (const Stay& stay : present_.horizon.stays(member.node)) {
+        if (chosen_.count(stay.attempt) != 0) freed.release(stay);
+      }
+      if (!freed.fits(*group->second)) return false;
+    }
+    return true;
+  }
+
+  // Whom a later choice made needless, the dearest first.
+  void spare() {
+    if (chosen_.size() > kVictimsMax) return;
+    std::vector<std::pair<std::uint64_t, const Stay*>> dearest;
+    for (const auto& [key, stay] : chosen_)
+      dearest.emplace_back(loss_of(*stay, present_.now), stay);
+    std::sort(dearest.begin(), dearest.end(), [](const auto& a, const auto& b) {
+      return std::tie(b.first, b.second->attempt) < std::tie(a.first, a.second->attempt);
+    });
+    for (const auto& [loss, stay] : dearest) {
+      chosen_.erase(stay->attempt);
+      if (!is_needless(*stay)) chosen_.emplace(stay->attempt, stay);
+    }
+  }
+
+  const Present& present_;
+  const Backfill& backfill_;
+  const PlanRequest& request_;
+  const QueueConfig& queue_;
+  std::vector<bool> preempts_;  // By place in the configuration.
+  std::map<AttemptKey, const Stay*> chosen_;
+  std::map<NodeId, const Group*> groups_;  // Of the nodes chosen.
+  std::vector<std::vector<NodeId>> places_;
+};
+
+}  // namespace
+
+std::optional<Room> find_room(const Present& present, const Backfill& backfill,
+                              const PlanRequest& request) {
+  const QueueConfig* queue = present.cluster.find_queue(request.terms->queue);
+  if (queue == nullptr || queue->preempts.empty()) return std::nullopt;
+  const auto inside = [&](const PlanRequest& there) {
+    return RoomSearch(present, backfill, there, *queue).run();
+  };
+  std::optional<std::pair<std::uint64_t, Room>> best;
+  const JobTerms& terms = *request.terms;
+  if (!terms.topology.required) {
+    best = inside(request);
+    return best ? std::optional(std::move(best->second)) : std::nullopt;
+  }
+  const auto able = able_nodes(present.cluster, present.ledger, *queue, terms.groups, true);
+  for (std::vector<NodeId>& nodes :
+       near_sets(present.ledger.topology(present.cluster), terms.topology, able,
+                 nodes_wanted(terms.groups), kDomainsMax)) {
+    std::sort(nodes.begin(), nodes.end());
+    PlanRequest there = request;
+    there.within = &nodes;
+    auto room = inside(there);
+    if (room && (!best || room->first < best->first)) best = std::move(room);
+  }
+  return best ? std::optional(std::move(best->second)) : std::nullopt;
+}
+
+std::string preemptor_text(ElementKey element, bool is_array) {
+  return "job " + to_text(element, is_array);
+}
+
+}  // namespace muster
