@@ -20,6 +20,7 @@ std::uint64_t digest_of_attempt(const Attempt& attempt) {
   digest(11, "stopping", attempt.stopping);
   digest(12, "requeue", attempt.requeue);
   if (attempt.limit_lowered) digest(13, "limit_lowered", attempt.limit_lowered);
+  if (attempt.stopping_at.us != 0) digest(14, "stopping_at", attempt.stopping_at);
   return digest.value();
 }
 
@@ -90,7 +91,7 @@ void ClusterApply::operator()(const AttemptStopping& event) {
   change_attempt(attempt_must_exist(event.key), [&](Attempt& attempt) {
     attempt.state = AttemptState::kStopping;
     attempt.stopping = event.cause;
-    attempt.stopping_at = stamp.at;
+    attempt.stopping_at = event.at;
     attempt.requeue = event.requeue;
   });
 }

@@ -54,7 +54,7 @@ struct Attempt {
   std::string master_address;
   std::vector<std::uint16_t> ports;
   std::optional<Cause> stopping;  // Has a value exactly in kStopping.
-  Instant stopping_at;            // Meaningful in kStopping. Not digested: it was not always kept.
+  Instant stopping_at;            // Meaningful in kStopping; 0 if its record did not say.
   bool requeue = false;           // Another attempt follows: a person's wish, or preempted.
   bool limit_lowered = false;     // Its nodes keep the limit it began with: we keep the lower one.
   std::map<NodeId, ExitRecord> members_ended;

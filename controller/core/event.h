@@ -1,6 +1,6 @@
 // Past facts: what the journal holds and what apply() changes memory by. Outcomes, never commands.
-// A released event never changes; a new version gets a new type number. Everything the SQL feed
-// writes can be told from events alone.
+// A released event gains fields at most, whose absence means what was so before. Everything the SQL
+// feed writes can be told from events alone.
 #pragma once
 
 #include <optional>
@@ -145,8 +145,7 @@ struct JobSubmitted {
   }
 };
 
-// Elements named by ranges, so that a verb on a whole array is one event. A plain job is the range
-// 0-0.
+// Elements by ranges: a verb on a whole array is one event. A plain job is the range 0-0.
 struct ElementsHeld {
   static constexpr int kType = 11;
   static constexpr std::string_view kName = "ElementsHeld";
@@ -280,11 +279,13 @@ struct AttemptStopping {
   AttemptKey key;
   Cause cause;           // Why; becomes the attempt's cause unless a member knows better.
   bool requeue = false;  // Another attempt follows: a person's wish, or preempted.
+  Instant at;            // 0 in records of the time when this was not kept.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "key", self.key);
     visit(2, "cause", self.cause);
     visit(3, "requeue", self.requeue);
+    visit(4, "at", self.at);
   }
 };
 struct MemberEnded {

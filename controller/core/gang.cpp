@@ -235,7 +235,7 @@ void lose_members(Step& step, const Node& node, const std::string& evidence) {
 }
 
 void stop_attempt(Step& step, const AttemptKey& key, Cause cause, bool requeue) {
-  step.emit(AttemptStopping{key, std::move(cause), requeue});
+  step.emit(AttemptStopping{key, std::move(cause), requeue, step.now().at});
   const Attempt& attempt = *step.cluster().find_attempt(key);
   AttemptLiveness& books = books_of(step, attempt);
   books.tombstone_deadline = step.now().at + kTombstoneWait;

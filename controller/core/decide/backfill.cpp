@@ -133,33 +133,39 @@ class Backfill::Profile {
   std::size_t next_ = 0;
 };
 
-void Backfill::clear() {
+void Backfill::clear(Instant now) {
   before_.clear();
-  for (const auto& [element, planned] : plans_)
-    before_[element] = {{planned.nodes.begin(), planned.nodes.end()}, planned.promised};
-  plans_.clear();
-  planned_.clear();
-  booked_.clear();
+  for (auto it = plans_.begin(); it != plans_.end();) {
+    const PlannedStart& plan = it->second;
+    before_[it->first] = {{plan.nodes.begin(), plan.nodes.end()}, plan.promised};
+    it = plan.freed && now < plan.at + kRoomHeldFor ? std::next(it) : erase(it);
+  }
+}
+
+Backfill::Plans::iterator Backfill::erase(Plans::iterator plan) {
+  for (const NodeId node : plan->second.nodes) {
+    const auto found = booked_.find(node);
+    if (found == booked_.end()) continue;
+    std::vector<Booking>& here = found->second;
+    here.erase(std::remove_if(here.begin(), here.end(),
+                              [&](const Booking& b) { return b.element == plan->first; }),
+               here.end());
+    if (here.empty()) booked_.erase(found);
+  }
+  --planned_[plan->second.queue];
+  return plans_.erase(plan);
 }
 
 bool Backfill::remove(JobId job) {
   bool had = false;
   for (auto it = plans_.lower_bound(ElementKey{job, {}});
-       it != plans_.end() && it->first.job == job;) {
-    for (const NodeId node : it->second.nodes) {
-      const auto found = booked_.find(node);
-      if (found == booked_.end()) continue;
-      std::vector<Booking>& here = found->second;
-      here.erase(std::remove_if(here.begin(), here.end(),
-                                [&](const Booking& b) { return b.element == it->first; }),
-                 here.end());
-      if (here.empty()) booked_.erase(found);
-    }
-    --planned_[it->second.queue];
-    it = plans_.erase(it);
-    had = true;
-  }
+       it != plans_.end() && it->first.job == job; had = true)
+    it = erase(it);
   return had;
+}
+
+void Backfill::remove(ElementKey element) {
+  if (const auto found = plans_.find(element); found != plans_.end()) erase(found);
 }
 
 const PlannedStart* Backfill::find(ElementKey element) const {
@@ -183,11 +189,16 @@ const std::vector<Backfill::Booking>& Backfill::bookings(NodeId node) const {
   return found == booked_.end() ? kNone : found->second;
 }
 
-bool Backfill::allows(const Present& present, const Group& group, const NodeFree& node,
-                      Instant end) const {
+bool Backfill::allows(const Present& present, const Group& group, const NodeFree& node, Instant end,
+                      ElementKey element) const {
   const std::vector<Booking>& here = bookings(node.id);
   if (here.empty()) return true;
-  return Profile(present, node, here).holds(group, present.now, end);
+  if (find(element) == nullptr) return Profile(present, node, here).holds(group, present.now, end);
+  std::vector<Booking> others;
+  for (const Booking& booking : here) {
+    if (booking.element != element) others.push_back(booking);
+  }
+  return Profile(present, node, others).holds(group, present.now, end);
 }
 
 namespace {
@@ -392,12 +403,17 @@ const PlannedStart* Backfill::plan(const Present& present, const PlanRequest& re
   const std::optional<Timed> timed = request.terms->topology.required
                                          ? earliest_near(present, request)
                                          : earliest(present, request);
-  return timed ? book(present, request, timed->at, timed->places) : nullptr;
+  return timed ? &enter(present, request, timed->at, timed->places) : nullptr;
 }
 
-const PlannedStart* Backfill::book(const Present& present, const PlanRequest& request, Instant at,
-                                   const std::vector<std::vector<NodeId>>& places) {
-  if (find(request.element) != nullptr) remove(request.element.job);
+void Backfill::book(const Present& present, const PlanRequest& request, Instant at,
+                    const std::vector<std::vector<NodeId>>& places) {
+  enter(present, request, at, places).freed = true;
+}
+
+PlannedStart& Backfill::enter(const Present& present, const PlanRequest& request, Instant at,
+                              const std::vector<std::vector<NodeId>>& places) {
+  remove(request.element);
   PlannedStart start{request.element, request.terms->queue, at, at + request.time, {}, at, {}};
   if (const auto before = before_.find(request.element); before != before_.end())
     start.promised = std::min(at, before->second.promised);
@@ -412,7 +428,7 @@ const PlannedStart* Backfill::book(const Present& present, const PlanRequest& re
     }
   }
   ++planned_[request.terms->queue];
-  return &plans_.insert_or_assign(request.element, std::move(start)).first->second;
+  return plans_.insert_or_assign(request.element, std::move(start)).first->second;
 }
 
 }  // namespace muster

@@ -28,6 +28,7 @@ struct PlannedStart {
   std::vector<NodeId> nodes;
   Instant promised;                     // When its start was first planned for.
   std::optional<AttemptKey> waits_for;  // Its end is the last one needed.
+  bool freed = false;                   // Others are stopped for it: see kRoomHeldFor.
 };
 
 // Both describe the present; bookings are the Backfill's own.
@@ -52,13 +53,17 @@ struct PlanRequest {
 constexpr Duration kPlanSlack = hours(4);
 constexpr std::int64_t kLatePart = 4;
 
+// For so long after it should have started, what was freed for a job is kept for it alone.
+constexpr Duration kRoomHeldFor = minutes(10);
+
 class Backfill {
  public:
-  // All plans go, to be made anew. Those that find the same time again keep
-  // their nodes, so that no plan upsets those behind it for nothing.
-  void clear();
+  // All plans go, to be made anew, but those that others are stopped for. Those that find the same
+  // time again keep their nodes, so that no plan upsets those behind it for nothing.
+  void clear(Instant now);
   // The job does not want its planned starts any more. True when it had one.
   bool remove(JobId job);
+  void remove(ElementKey element);
   const std::map<ElementKey, PlannedStart>& plans() const { return plans_; }
   const PlannedStart* find(ElementKey element) const;
   // The nodes of its plan before the last clear(): where it had better start.
@@ -70,12 +75,14 @@ class Backfill {
   // that is known of makes room.
   const PlannedStart* plan(const Present& present, const PlanRequest& request);
   // Books places chosen by somebody else (for all groups, in their order) from `at` on, instead of
-  // what is planned for the job.
-  const PlannedStart* book(const Present& present, const PlanRequest& request, Instant at,
-                           const std::vector<std::vector<NodeId>>& places);
+  // what is planned for the element. They are being freed for it.
+  void book(const Present& present, const PlanRequest& request, Instant at,
+            const std::vector<std::vector<NodeId>>& places);
   bool is_booked_by_others(NodeId node, ElementKey element) const;
-  // Whether a member that fits on the node now may stay there until `end`.
-  bool allows(const Present& present, const Group& group, const NodeFree& node, Instant end) const;
+  // Whether a member that fits on the node now may stay there until `end`, as far as others than
+  // the element itself are concerned.
+  bool allows(const Present& present, const Group& group, const NodeFree& node, Instant end,
+              ElementKey element) const;
 
  private:
   struct Booking {
@@ -102,6 +109,10 @@ class Backfill {
   };
   class Profile;
 
+  using Plans = std::map<ElementKey, PlannedStart>;
+  Plans::iterator erase(Plans::iterator plan);
+  PlannedStart& enter(const Present& present, const PlanRequest& request, Instant at,
+                      const std::vector<std::vector<NodeId>>& places);
   const std::vector<Booking>& bookings(NodeId node) const;
   std::optional<Instant> ready_on(const Present& present, const Group& group, const NodeFree& node,
                                   Window window) const;
@@ -125,7 +136,7 @@ class Backfill {
   std::optional<Timed> earliest_near(const Present& present, const PlanRequest& request) const;
   bool is_booked(const std::vector<std::vector<NodeId>>& places) const;
 
-  std::map<ElementKey, PlannedStart> plans_;
+  Plans plans_;
   std::map<std::string, std::uint32_t> planned_;  // By queue.
   std::map<NodeId, std::vector<Booking>> booked_;
   struct Before {

@@ -91,6 +91,7 @@ struct Afterwards {
   }
   void operator()(const AttemptStarted& event) const {
     board.ledger.take(event.place);
+    board.backfill.remove(event.key.element_key());
     board.licences.take(cluster.find_job(event.key.job)->facts().terms->licences);
     horizon(event.key);
     board.limits.begin(cluster, *cluster.find_attempt(event.key));
@@ -129,7 +130,7 @@ void Board::rebuild(const Cluster& cluster) {
   licences.rebuild(cluster);
   order.rebuild(cluster);
   horizon.rebuild({cluster, order.forecast, cluster.applied_at()});
-  backfill.clear();
+  backfill = Backfill();
   line.rebuild(cluster, order);
   gates.rebuild(cluster);
   limits.rebuild(cluster);

@@ -150,7 +150,8 @@ struct Question {
   // Beside what is kept for others.
   bool may_start() const {
     const Instant end = now + terms.time_limit;
-    return find_place(board.present(cluster, now), {terms, avoided, &board.backfill, end})
+    return find_place(board.present(cluster, now),
+                      {terms, avoided, &board.backfill, end, nullptr, element})
         .has_value();
   }
 };

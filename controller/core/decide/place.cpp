@@ -203,7 +203,7 @@ class Search {
       return;
     }
     if (request_.backfill != nullptr &&
-        !request_.backfill->allows(present_, *group_, node, request_.end)) {
+        !request_.backfill->allows(present_, *group_, node, request_.end, request_.element)) {
       held_ = true;
       return;
     }

@@ -91,6 +91,7 @@ struct PlaceRequest {
   Instant end{};
   // Nodes to try alone first: where its start was planned. Null: none.
   const std::set<NodeId>* planned = nullptr;
+  ElementKey element{};  // Its own plan is not in its way.
 };
 
 struct PlaceFailure {

@@ -86,7 +86,7 @@ class Pass {
     cursor_.planned_last.reset();
     cursor_.unplannable.clear();
     cursor_.squeezing.reset();
-    desk_.board.backfill.clear();
+    desk_.board.backfill.clear(desk_.now);
     for (const auto& [id, shape] : line_.shapes()) cursor_.heap.push_back(*shape.heads.begin());
     std::make_heap(cursor_.heap.begin(), cursor_.heap.end(), comes_later);
   }
@@ -213,8 +213,12 @@ class Pass {
     const Backfill& backfill = desk_.board.backfill;
     const std::set<NodeId> avoided = avoided_nodes(desk_.cluster, desk_.board.ledger, job, element);
     return find_place(desk_.board.present(desk_.cluster, desk_.now),
-                      {terms, avoided, &backfill, desk_.now + likely_time(job),
-                       backfill.nodes_before({facts.id, element})},
+                      {terms,
+                       avoided,
+                       &backfill,
+                       desk_.now + likely_time(job),
+                       backfill.nodes_before({facts.id, element}),
+                       {facts.id, element}},
                       &failure);
   }
 

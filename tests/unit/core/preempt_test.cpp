@@ -39,12 +39,13 @@ class Preempting {
   // Answers how many attempts were stopped for others.
   std::size_t run() {
     for (int i = 0; i < 120; ++i) {
-      if (rng_.chance(600)) submit();
+      for (std::uint64_t jobs = rng_.below(4); jobs > 0; --jobs) submit();
       world_.at = world_.at + minutes(static_cast<std::int64_t>(rng_.between(1, 10)));
+      for (const auto& [name, worker] : fleet_.workers()) fleet_.step(WorkerHeard{name});
       fleet_.step(Tick{});
       fleet_.settle();
       check();
-      if (rng_.chance(700)) end_one();
+      for (std::uint64_t ends = rng_.below(4); ends > 0; --ends) end_one();
       fleet_.settle();
       check();
     }
