@@ -2,6 +2,7 @@
 import re
 from dataclasses import dataclass, field
 
+from import_slurm.limits import Scopes
 from import_slurm.records import Place, Refused, read_text, shortened
 from import_slurm.values import count_of
 
@@ -47,9 +48,10 @@ def options_of(text):
             raise Refused(f"{key} is given twice")
         options[key.lower()] = (key, value)
         at = match.end()
-    for key in ("fairshare", "maxjobs", "maxsubmitjobs", "grpjobs", "grpsubmitjobs"):
-        if key in options and options[key][1].lower() != "parent":
-            count_of(options[key][1])
+    if options.get("fairshare", ("", "parent"))[1].lower() != "parent":
+        count_of(options["fairshare"][1])
+    for key, value in options.values():
+        Scopes().take(key, value)
     return options
 
 

@@ -51,11 +51,11 @@ INSTEAD = {
     "healthcheckprogram": "let your checks drain bad nodes: gpuadmin node drain",
     "healthcheckinterval": "goes with HealthCheckProgram",
     "healthchecknodestate": "goes with HealthCheckProgram",
-    "preempttype": "Muster stops no running job for another; keep room by queues' nodes",
-    "preemptmode": "Muster stops no running job for another; keep room by queues' nodes",
-    "preemptexempttime": "Muster stops no running job for another",
+    "preempttype": "name the queues whose jobs may be stopped: preempts of [[queue]]",
+    "preemptmode": "preempt_mode of the victims' [[queue]]: requeue or cancel",
+    "preemptexempttime": "preempt_after of the victims' [[queue]]",
     "priorityweightpartition": "priority of a queue comes before all points: set it there",
-    "priorityweightqos": "Muster has no QOS: give urgent work a queue with a higher priority",
+    "priorityweightqos": "give --qos FILE: it becomes points of each QOS",
     "priorityweightassoc": "accounts have shares and no priority: raise shares",
     "priorityweighttres": "use size of [priority], which counts GPUs",
     "priorityfavorsmall": "Muster's size favours wide jobs only; it was left at 0",
@@ -90,11 +90,10 @@ INSTEAD = {
     "federationparameters": "one controller, one cluster",
     "part:allowgroups": "Muster has accounts, not groups, in a queue: use accounts",
     "part:denygroups": "Muster has accounts, not groups, in a queue: use accounts",
-    "part:allowqos": "Muster has no QOS: use a queue of its own",
-    "part:denyqos": "Muster has no QOS: use a queue of its own",
-    "part:qos": "Muster has no limits by QOS",
-    "part:gracetime": "Muster stops no running job for another; kill_wait is KillWait's",
-    "part:preemptmode": "Muster stops no running job for another",
+    "part:allowqos": "a QOS is for accounts, not for queues: see accounts of [[qos]]",
+    "part:denyqos": "a QOS is for accounts, not for queues: see accounts of [[qos]]",
+    "part:gracetime": "kill_wait is the time from SIGTERM to SIGKILL",
+    "part:preemptmode": "preempt_mode of the [[queue]]: requeue or cancel",
     "part:priorityjobfactor": "set priority of the queue: it comes before all points",
     "part:oversubscribe": "a job has nodes for itself when it asks: gpusubmit --exclusive",
     "part:maxnodes": "Muster bounds no job's nodes by queue; nodes of the queue do",
@@ -118,19 +117,19 @@ INSTEAD = {
     "node:cpuspeclist": "set cpus_reserved of worker.toml: how many, not which",
     "gres:flags": "Muster needs none of these for GPUs",
     "account:fairshare": "shares of an account are 1 to 1000000",
-    "account:qos": "Muster has no QOS",
-    "account:defaultqos": "Muster has no QOS",
+    "account:grptresmins": "use over time is not limited; shares and half_life weigh it",
+    "user:grptresmins": "use over time is not limited; shares and half_life weigh it",
+    "account:qos": "give --qos FILE: QOS become [[qos]] with the accounts that list them",
+    "account:defaultqos": "jobs have no QOS that they do not ask for: gpusubmit --qos",
     "user:fairshare": "within an account its users compete equally; give an account of its own",
-    "user:qos": "Muster has no QOS",
-    "user:defaultqos": "Muster has no QOS",
+    "user:qos": "give --qos FILE: QOS become [[qos]] with the accounts that list them",
+    "user:defaultqos": "jobs have no QOS that they do not ask for: gpusubmit --qos",
     "user:coordinator": "accounts have no coordinators; operators ([roles]) may act for everybody",
     "user:partition": "a user has an account in all queues; use accounts of a queue",
     "user:wckeys": "there are no workload keys; use accounts or job names",
     "user:defaultwckey": "there are no workload keys; use accounts or job names",
 }
-LIMIT = (
-    "limits of accounts and users have no equal yet; see jobs_per_user_max and time_max of a queue"
-)
+LIMIT = "there is no such limit; there are limits and user_limits of jobs, GPUs, CPUs and nodes"
 # Keys of a dump that say nothing that Muster would act upon.
 DESCRIPTIONS = ("description", "organization", "adminlevel", "defaultaccount", "comment")
 

@@ -1,4 +1,5 @@
 """Turns a Site and a Tree into Muster's configuration, and says in the report what it could not."""
+from import_slurm import objects
 from import_slurm.accounts import SHARES_OF_PARENT, Tree
 from import_slurm.advice import DESCRIPTIONS, instead_of
 from import_slurm.cluster import take_licences, take_switches
@@ -19,9 +20,10 @@ NOBODY = "root"  # A user who owns no jobs; an empty list would be everybody.
 class Conversion:
     """One import: read the attributes `document`, `report` and `workers` after run()."""
 
-    def __init__(self, site, tree, usage, sources):
+    def __init__(self, site, tree, qos, usage, sources):
         self.site, self.tree, self.usage = site, tree or Tree(), usage
         self.has_tree = tree is not None
+        self.qos = qos or {}
         self.report = Report()
         self.document = Document(sources)
         self.workers = []  # (host list, cpus_reserved, memory_reserved MiB, features)
@@ -31,6 +33,8 @@ class Conversion:
         self.take_cluster()
         self.take_queues()
         self.take_accounts()
+        objects.take_users(self)
+        objects.take_qos(self)
         self.take_limits()
         self.take_priority()
         self.take_nodes()
@@ -74,6 +78,7 @@ class Conversion:
                 table.put("nodes", compressed(names))
             self.put_state(table, part, self.accounts_of(part, table), names)
             self.put_kill_wait(table)
+            objects.put_partition_qos(self, part, table)
             if part.text("default").lower() == "yes":
                 default = part.name
         if default:
@@ -81,7 +86,7 @@ class Conversion:
         self.taken |= {"killwait"} | {
             f"part:{key}"
             for key in """default maxtime defaulttime nodes state allowaccounts denyaccounts
-            prioritytier disablerootjobs tresbillingweights""".split()
+            prioritytier disablerootjobs tresbillingweights qos""".split()
         }
 
     def put_times(self, table, part):
@@ -163,7 +168,8 @@ class Conversion:
                 table.put("parent", account.parent)
             self.put_users(table, account)
             self.put_shares(table, account)
-            self.list_options(account.place, "account", account)
+            taken = objects.take_account_limits(self, account, table)
+            self.list_options(account.place, "account", account, taken)
         self.take_roles()
         self.check_defaults()
         if self.has_tree:
@@ -180,7 +186,8 @@ class Conversion:
         table.put("users", names or [NOBODY])
         for users in account.users.values():
             for user in users:
-                self.list_options(user.place, "user", user)
+                taken = objects.scopes_of(user.options)[1]  # See objects.take_users().
+                self.list_options(user.place, "user", user, taken)
 
     def put_shares(self, table, account):
         shares = int(account.options.get("fairshare", ("", "1"))[1].replace("parent", "2147483647"))
@@ -196,10 +203,14 @@ class Conversion:
         elif shares != 1:
             table.put("shares", shares)
 
-    def list_options(self, place, kind, holder):
+    def list_options(self, place, kind, holder, taken=()):
         for key, (written, value) in holder.options.items():
             is_plain = key == "fairshare" and (kind != "user" or value == "1")
-            if key in DESCRIPTIONS or is_plain or (key == "qos" and value == "normal"):
+            is_known = key == "qos" and set(objects.qos_lists(holder.options)) <= {
+                "normal",
+                *self.qos,
+            }
+            if key in DESCRIPTIONS or key in taken or is_plain or is_known:
                 continue
             name = getattr(holder, "name", self.tree.cluster)
             if key == "fairshare" and value == str(SHARES_OF_PARENT):
@@ -291,6 +302,7 @@ class Conversion:
         self.taken |= {
             "prioritytype",
             "priorityweightfairshare",
+            "priorityweightqos" if self.qos else "",
             "priorityweightage",
             "priorityweightjobsize",
             "prioritymaxage",

@@ -3,6 +3,7 @@ from dataclasses import dataclass, field
 
 from import_slurm.records import Pair, Place, Refused, records_of
 from import_slurm.values import choice_of, count_of, gres_of, hosts_of, seconds_of
+from import_slurm.values import words_of
 
 RECORDS = ("nodename", "partitionname", "nodeset", "downnodes", "frontendname")
 
@@ -70,6 +71,7 @@ SETTING_CHECKS = {
         priorityweightjobsize priorityweightpartition priorityweightqos priorityweightassoc
         slurmdtimeout minjobage""".split()
     },
+    "licenses": words_of,
     "prioritymaxage": seconds_of,
     "prioritydecayhalflife": seconds_of,
     "priorityfavorsmall": lambda text: choice_of(text, "yes", "no"),

@@ -20,6 +20,8 @@ def text_of(value):
         return "true" if value else "false"
     if isinstance(value, list):
         return "[" + ", ".join(map(text_of, value)) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {text_of(item)}" for key, item in value.items()) + " }"
     if isinstance(value, int):
         return str(value)
     quoted = json.dumps(value, ensure_ascii=False)  # Which TOML's basic strings are, but for DEL.

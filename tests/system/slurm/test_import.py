@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
+import time
 import tomllib
 import unittest
 
@@ -54,8 +56,12 @@ class Import(unittest.TestCase):
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
         return json.loads(result.stdout)
 
+    def files(self):
+        named = (("--dump", "dump.cfg"), ("--qos", "qos.txt"), ("--sshare", "sshare.txt"))
+        return [word for option, name in named for word in (option, self.path(name))]
+
     def whole(self):
-        return self.imported("--dump", self.path("dump.cfg"), "--sshare", self.path("sshare.txt"))
+        return self.imported(*self.files())
 
     def refused(self, *expected, more=()):
         """Each line of the answer but the last names a file and a line; nothing was written."""
@@ -68,7 +74,38 @@ class Import(unittest.TestCase):
             self.assertIn(text, line)
         self.assertFalse(os.path.exists(self.out))
 
+    def serve(self, config):
+        """Starts a controller and ends it; what it logged until it served."""
+        log = self.path("controller.log")
+        with open(log, "wb") as file:
+            argv = [os.path.join(BIN, "muster-controller"), "--config", config]
+            daemon = subprocess.Popen(argv, stdout=file, stderr=file)
+        try:
+            deadline = time.monotonic() + 30
+            while True:
+                with open(log, encoding="utf-8") as file:
+                    text = file.read()
+                if "serving" in text:
+                    return text
+                self.assertIsNone(daemon.poll(), text)
+                self.assertLess(time.monotonic(), deadline, text)
+                time.sleep(0.05)
+        finally:
+            daemon.terminate()
+            daemon.wait(timeout=30)
+
     # What is made.
+
+    def test_a_controller_takes_it(self):
+        self.whole()
+        text = self.read("controller.toml")
+        text = text.replace("/var/lib/muster", self.path("state")) + "\n[listen]\n"
+        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
+        for name, each in zip(("workers", "gateways", "bulk", "enrol"), sockets):
+            text += f'{name} = "tcp://127.0.0.1:{each.getsockname()[1]}"\n'
+            each.close()
+        self.write("controller.toml", text)
+        self.assertIn("serving", self.serve(self.path("controller.toml")))
 
     def test_numbers(self):
         counts = self.whole()["counts"]
@@ -146,6 +183,38 @@ class Import(unittest.TestCase):
         weights = {weight["type"]: weight["milli"] for weight in made["gpu_weight"]}
         self.assertEqual(weights, {"a100": 1000, "v100": 250})
 
+    def test_limits_and_qos(self):
+        self.write("dump.cfg", "User - 'eve':MaxJobs=3:GrpTRES=gres/gpu=4,mem=9\n", "a")
+        entries = self.whole()["entries"]
+        made = tomllib.loads(self.read("controller.toml"))
+        accounts = {account["name"]: account for account in made["account"]}
+        self.assertEqual(accounts["physics"]["limits"], {"cpus": 400, "gpus": 16})
+        self.assertEqual(accounts["physics"]["user_limits"], {"running_jobs": 50})
+        self.assertEqual(made["user"], [{"name": "eve", "limits": {"running_jobs": 3, "gpus": 4}}])
+        self.assertEqual([qos["name"] for qos in made["qos"]], ["normal", "high"])
+        self.assertEqual(
+            made["qos"][1],
+            {
+                "name": "high",
+                "priority": 2000,
+                "usage_milli": 2000,
+                "accounts": ["physics", "vision"],
+                "limits": {"gpus": 32, "gpu_minutes": 100000, "time_max": "1d"},
+                "user_limits": {"gpus": 8, "running_jobs": 10, "queued_jobs": 40},
+                "account_limits": {"gpus": 24},
+            },
+        )
+        self.assertEqual(made["queue"][1]["limits"], {"gpus": 16})  # Of the partition's QOS.
+        told = {(entry["place"], entry["what"]) for entry in entries}
+        for wanted in (
+            ("dump.cfg:11", "user kim, MaxSubmitJobs=20"),  # In two accounts.
+            ("dump.cfg:13", "account vision, GrpTRESMins=gres/gpu=60000"),
+            ("dump.cfg:19", "user eve, GrpTRES=mem=9"),
+            ("qos.txt:3", "QOS high, maxtrespu=mem=512G"),
+            ("qos.txt:5", "QOS unused"),
+        ):
+            self.assertIn(wanted, told)
+
     def test_switches_and_licences(self):
         self.write("topology.conf", "BlockName=b1 Nodes=cpu1\n")
         self.whole()
@@ -189,7 +258,6 @@ class Import(unittest.TestCase):
             ("slurm.conf:34", "OverSubscribe"),
             ("nodes.conf:2", "Weight"),
             ("nodes.conf:3", "Gres"),
-            ("dump.cfg:6", "GrpTRES"),
             ("dump.cfg:11", "MaxSubmitJobs"),
             ("dump.cfg:18", "Coordinator"),
         ):
@@ -279,7 +347,12 @@ class Import(unittest.TestCase):
     def test_malformed_lines_of_the_other_files(self):
         self.write("gres.conf", "NodeName=z9 Name=gpu\n", "a")
         self.write("topology.conf", "SwitchName=a Switches=a\nRackName=r\nSwitchName=b\n", "a")
-        self.write("dump.cfg", "Parent - 'nobody'\nUser = kim\nAccount - 'q':Fairshare=x\n", "a")
+        self.write(
+            "dump.cfg",
+            "Parent - 'nobody'\nUser = kim\nAccount - 'q':Fairshare=x\nAccount - 'r':GrpTRES=gpu\n",
+            "a",
+        )
+        self.write("qos.txt", "broken|1\n", "a")
         self.write("sshare.txt", "physics|pat|1\n  physics|pat|1|0|many|0|0\n", "a")
         self.refused(
             "gres.conf:4: NodeName: slurm.conf has no node z9",
@@ -289,9 +362,11 @@ class Import(unittest.TestCase):
             "dump.cfg:19: Parent nobody",
             "dump.cfg:20: 'User = kim' is not Cluster",
             "dump.cfg:21: 'x' is not a whole number",
+            "dump.cfg:22: 'gpu' is not KIND=NUMBER",
+            "qos.txt:6: has 2 columns, the header 26",
             "sshare.txt:9: has 3 columns, the header 7",
             "sshare.txt:10: RawUsage: 'many'",
-            more=("--dump", self.path("dump.cfg"), "--sshare", self.path("sshare.txt")),
+            more=self.files(),
         )
 
     def test_files_and_options(self):
