@@ -46,7 +46,7 @@ INSTEAD = {
     "taskepilog": "no program runs after a task; end the job's script with it",
     "srunprolog": "no program runs before a step; begin the job's script with it",
     "srunepilog": "no program runs after a step; end the job's script with it",
-    "jobsubmitplugins": "Muster has no submit plugins; wrap gpusubmit",
+    "jobsubmitplugins": "write a program for [submit_policy] that does the same",
     "clifilterplugins": "Muster has no plugins in commands; wrap gpusubmit",
     "healthcheckprogram": "let your checks drain bad nodes: gpuadmin node drain",
     "healthcheckinterval": "goes with HealthCheckProgram",

@@ -260,6 +260,25 @@ void read_peers(TomlTable& root, HostConfig& config) {
   }
 }
 
+void read_submit_policy(TomlTable& root, HostConfig::SubmitPolicy& policy) {
+  TomlTable table = root.table("submit_policy");
+  table.read("program", policy.program);
+  table.read("timeout", policy.timeout);
+  table.read("user", policy.user);
+  std::string on_failure = "refuse";
+  table.read("on_failure", on_failure);
+  policy.allow_on_failure = on_failure == "allow";
+  if (!policy.program.empty() && !policy.program.starts_with("/"))
+    table.complain("program", "must be an absolute path");
+  if (policy.timeout < seconds(1) || policy.timeout > minutes(1))
+    table.complain("timeout", "must be 1s to 1m");
+  if (policy.user.empty() || policy.user == "root")
+    table.complain("user", "must be an ordinary user");
+  if (on_failure != "allow" && on_failure != "refuse")
+    table.complain("on_failure", "must be \"refuse\" or \"allow\"");
+  table.finish();
+}
+
 void read_host(TomlTable& root, HostConfig& config) {
   root.read("cluster", config.cluster.cluster);
   if (!is_config_name(config.cluster.cluster)) {
@@ -302,6 +321,7 @@ Result<HostConfig> parse_config(const std::string& text, const std::string& path
   read_host(root, config);
   read_listen(root, config);
   read_peers(root, config);
+  read_submit_policy(root, config.submit_policy);
   read_queues(root, config.cluster);
   read_accounts(root, config.cluster);
   read_all_qos(root, config.cluster);

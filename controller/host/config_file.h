@@ -44,6 +44,13 @@ struct HostConfig {
     std::string file;  // Empty: standard error.
     std::string level = "info";
   } log;
+  // A site's program that every submit request is shown to.
+  struct SubmitPolicy {
+    std::string program;  // Empty: none.
+    Duration timeout = seconds(5);
+    std::string user = "nobody";    // Where the controller runs as root.
+    bool allow_on_failure = false;  // Let jobs through as they are, or ask to try again.
+  } submit_policy;
   std::uint32_t query_threads = 2;
   ClusterConfig cluster;  // version is set when it is applied.
 };

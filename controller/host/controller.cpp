@@ -300,6 +300,7 @@ void Controller::Impl::wire() {
       respond,
       [this](const Requester& who, bool force, const ReplyTo& done) { reload(who, force, done); },
       [this](const std::string& node, const std::string& key) { admit_node(node, key); },
+      program_dir + "/muster-policy",
       " --controller " + settings.now()->listen.enrol + " --server-key '" +
           keys->transport.public_key +
           "' --key-file /etc/muster/node.key --order-keys /etc/muster/order-keys"});

@@ -7,7 +7,9 @@
 #include "base/message/codec.h"
 #include "base/types/text.h"
 #include "controller/host/config_objects.h"
+#include "controller/host/policy_run.h"
 #include "controller/host/submission.h"
+#include "controller/host/submit_policy.h"
 
 namespace muster {
 
@@ -55,9 +57,16 @@ NodeVerb node_verb(Verb verb) {
 
 }  // namespace
 
-Intake::Intake(IntakeParts parts) : parts_(std::move(parts)), queue_(1, kIntakeQueuedMax) {}
+Intake::Intake(IntakeParts parts)
+    : parts_(std::move(parts)),
+      queue_(1, kIntakeQueuedMax),
+      policies_(kPolicyThreads, kPoliciesQueuedMax) {}
 
-void Intake::stop() { queue_.stop(); }
+void Intake::stop() {
+  stopping_ = true;
+  policies_.stop();
+  queue_.stop();
+}
 
 void Intake::refuse(const Caller& caller, const Error& error, std::uint32_t retry_after_ms) {
   parts_.respond(caller, refusal(caller, error, retry_after_ms));
@@ -157,17 +166,22 @@ void Intake::route(const Caller& caller, Request request) {
 }
 
 void Intake::push(const Caller& caller, Command command) {
-  const auto reply_to = [this, caller](const Reply& reply, Seq seq) {
-    respond_change(caller, reply, seq);
-  };
+  push(caller, std::move(command),
+       [this, caller](const Reply& reply, Seq seq) { respond_change(caller, reply, seq); });
+}
+
+void Intake::push(const Caller& caller, Command command, const ReplyTo& reply_to) {
   if (!parts_.engine.push({std::move(command), reply_to})) {
     refuse(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), kBusyRetryMs);
   }
 }
 
-void Intake::respond_change(const Caller& caller, const Reply& reply, Seq seq) {
+void Intake::respond_change(const Caller& caller, const Reply& reply, Seq seq,
+                            const std::vector<std::string>& notes) {
   if (reply.error.has_value()) return refuse(caller, *reply.error);
-  parts_.respond(caller, answer(caller, seq, encode(ChangeReply{reply.jobs, reply.notes})));
+  ChangeReply change{reply.jobs, notes};
+  change.notes.insert(change.notes.end(), reply.notes.begin(), reply.notes.end());
+  parts_.respond(caller, answer(caller, seq, encode(change)));
 }
 
 void Intake::submit(const Caller& caller, const Request& request) {
@@ -180,13 +194,64 @@ void Intake::submit(const Caller& caller, const Request& request) {
   }
   if (const auto checked = check_submission(*body); !checked)
     return refuse(caller, checked.error());
-  const auto user = parts_.users.find(caller.who.uid);
+  auto user = parts_.users.find(caller.who.uid);
   if (!user) return refuse(caller, user.error());
-  const bool dry_run = body->dry_run;
-  auto jobs = new_jobs(std::move(*body), user->groups, parts_.blobs);
+  const Submission submission{RequestId{caller.who.uid, *request.request_id},
+                              std::move(*user),
+                              std::make_shared<SubmitBody>(std::move(*body)),
+                              {}};
+  if (parts_.settings.now()->submit_policy.program.empty()) return place_jobs(caller, submission);
+  if (!policies_.push([=, this] { ask_policy(caller, submission); }))
+    refuse(caller, fail(ErrorCode::kLimit, "the site's policy is busy; retry"), kBusyRetryMs);
+}
+
+// On a thread of the policies; what it let through goes back to the intake's.
+void Intake::ask_policy(const Caller& caller, const Submission& submission) {
+  auto notes = policy_notes(caller, submission.user, *submission.body);
+  if (!notes) return refuse(caller, notes.error());
+  Submission edited = submission;
+  edited.notes = std::move(*notes);
+  if (!queue_.push([=, this] { place_jobs(caller, edited); }))
+    refuse(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), kBusyRetryMs);
+}
+
+// What the policy changed in body, on record; or why nothing is submitted.
+Result<std::vector<std::string>> Intake::policy_notes(const Caller& caller, const User& user,
+                                                      SubmitBody& body) {
+  const auto settings = parts_.settings.now();
+  const HostConfig::SubmitPolicy& policy = settings->submit_policy;
+  const std::string question = policy_question(caller.who, user.group_names, body);
+  SubmitBody edited = body;
+  const auto said = run_policy(
+      {parts_.policy_shut_in, policy.program, policy.user, policy.timeout, stopping_}, question);
+  const auto notes = said ? apply_policy(*said, edited) : said.error();
+  if (!notes && notes.error().code != ErrorCode::kConflict) {
+    const std::string& why = notes.error().message;
+    log_error("submit policy: {}", said ? policy.program + " " + why : why);
+    if (policy.allow_on_failure)
+      return std::vector<std::string>{"the site's policy failed and was passed over"};
+    return fail(ErrorCode::kUnavailable,
+                "submit: the site's policy failed; try again, or tell an "
+                "administrator (the controller's log says why)");
+  }
+  const std::string what = notes ? joined(*notes) : notes.error().message;
+  if (!what.empty() && !body.dry_run) {
+    const auto noted = parts_.audit.add({person(caller), "submit-policy", what, notes.ok()});
+    if (!noted) return noted.error();
+  }
+  if (notes) body = std::move(edited);
+  return notes;
+}
+
+// On the intake's thread: contents become blobs in the order of the commands that name them.
+void Intake::place_jobs(const Caller& caller, const Submission& submission) {
+  const bool dry_run = submission.body->dry_run;
+  auto jobs = new_jobs(std::move(*submission.body), submission.user.groups, parts_.blobs);
   if (!jobs) return refuse(caller, jobs.error(), kBusyRetryMs);
-  push(caller, SubmitJobs{caller.who, RequestId{caller.who.uid, *request.request_id},
-                          std::move(*jobs), dry_run});
+  const auto reply_to = [this, caller, notes = submission.notes](const Reply& reply, Seq seq) {
+    respond_change(caller, reply, seq, notes);
+  };
+  push(caller, SubmitJobs{caller.who, submission.id, std::move(*jobs), dry_run}, reply_to);
 }
 
 void Intake::change_jobs(const Caller& caller, const Request& request) {

@@ -64,7 +64,14 @@ HEAVY = {
     "libpqxx": (r"pqxx/", ["controller/sql"], 4),
     "nlohmann-json": (
         r"nlohmann/",
-        ["base/message", "controller", "controller/record", "submit/client", "submit/cli"],
+        [
+            "base/message",
+            "controller",
+            "controller/host",
+            "controller/record",
+            "submit/client",
+            "submit/cli",
+        ],
         8,
     ),
     "ZeroMQ": (r"zmq\.hpp|zmq\.h|zmq_addon", ["base/link"], 7),

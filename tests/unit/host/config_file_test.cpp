@@ -47,6 +47,22 @@ TEST(ConfigFile, TakesWhatIsRight) {
   EXPECT_TRUE(config->gateways[0].admin);
 }
 
+TEST(ConfigFile, TakesASubmitPolicy) {
+  const std::string policy = "[submit_policy]\nprogram = \"/p\"\ntimeout = \"9s\"\n";
+  const auto config = parse_config(kGood + policy + "on_failure = \"allow\"\n", "c.toml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->submit_policy.program, "/p");
+  EXPECT_EQ(config->submit_policy.timeout, seconds(9));
+  EXPECT_EQ(config->submit_policy.user, "nobody");
+  EXPECT_TRUE(config->submit_policy.allow_on_failure);
+  for (const char* wrong : {"program = \"p\"", "timeout = \"2m\"", "timeout = \"0s\"",
+                            "user = \"root\"", "user = \"\"", "on_failure = \"perhaps\""}) {
+    EXPECT_THAT(problem(std::string(kGood) + "[submit_policy]\n" + wrong + "\n"),
+                HasSubstr("c.toml:21: submit_policy."))
+        << wrong;
+  }
+}
+
 TEST(ConfigFile, NamesUnknownKeysWithTheNearestRightOne) {
   const std::string text = std::string(kGood) + "[limits]\njobs_maks = 5\n";
   EXPECT_THAT(problem(text),
