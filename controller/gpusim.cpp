@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -252,7 +253,8 @@ struct ReplayOptions {
   muster::ReplayRequest request;
   std::string format = "philly";
   std::string policy = "muster";
-  std::string order = "shortest";
+  std::string order;  // Empty: shortest, or attained when jobs may be stopped.
+  std::optional<std::uint32_t> preempt_cost;
   std::string limits = "none";
   std::uint32_t from_day = 0;
   std::uint32_t days = 0;  // To the end.
@@ -266,16 +268,18 @@ double rounded(double value, double steps_per_one) {
 
 nlohmann::ordered_json json_of(const ReplayOptions& options, const muster::ReplayFigures& figures,
                                double seconds) {
-  return {{"policy", options.policy},
-          {"jobs", figures.jobs},
-          {"mean_wait_s", rounded(figures.mean_wait_s, 10)},
-          {"p95_wait_s", rounded(figures.p95_wait_s, 10)},
-          {"mean_completion_s", rounded(figures.mean_completion_s, 10)},
-          {"p99_completion_s", rounded(figures.p99_completion_s, 10)},
-          {"utilisation", rounded(figures.utilisation, 10000)},
-          {"wide_p95_wait_s", rounded(figures.wide_p95_wait_s, 10)},
-          {"max_wait_s", rounded(figures.max_wait_s, 10)},
-          {"seconds", rounded(seconds, 1000)}};
+  nlohmann::ordered_json json{{"policy", options.policy},
+                              {"jobs", figures.jobs},
+                              {"mean_wait_s", rounded(figures.mean_wait_s, 10)},
+                              {"p95_wait_s", rounded(figures.p95_wait_s, 10)},
+                              {"mean_completion_s", rounded(figures.mean_completion_s, 10)},
+                              {"p99_completion_s", rounded(figures.p99_completion_s, 10)},
+                              {"utilisation", rounded(figures.utilisation, 10000)},
+                              {"wide_p95_wait_s", rounded(figures.wide_p95_wait_s, 10)},
+                              {"max_wait_s", rounded(figures.max_wait_s, 10)}};
+  if (options.preempt_cost) json["stops"] = figures.stops;
+  json["seconds"] = rounded(seconds, 1000);
+  return json;
 }
 
 std::string title_of(const ReplayOptions& options) {
@@ -307,7 +311,18 @@ int run_replay(const ReplayOptions& options) {
   request.window.from = muster::days(options.from_day);
   request.window.length = muster::days(options.days);
   request.charted = !options.chart.empty();
-  if (options.order == "shortest") request.engine.queue = muster::learning_queue();
+  const std::string order = !options.order.empty() ? options.order
+                            : options.preempt_cost ? "attained"
+                                                   : "shortest";
+  if ((order == "attained") != options.preempt_cost.has_value())
+    return refuse_usage("--preempt-cost", "goes with --order attained, and that with it");
+  if (options.preempt_cost && options.policy != "muster")
+    return refuse_usage("--preempt-cost", "goes with --policy muster");
+  if (order == "shortest") request.engine.queue = muster::learning_queue();
+  if (order == "attained") {
+    request.engine.queue = muster::sharing_queue();
+    request.engine.stop_cost = muster::seconds(*options.preempt_cost);
+  }
   if (options.limits == "true") request.engine.limits = muster::ReplayLimits::kTrue;
   const bool shows_progress = isatty(STDERR_FILENO) != 0;
   if (shows_progress) {
@@ -348,8 +363,15 @@ Subcommand add_replay(CLI::App& app) {
       ->check(CLI::Range(1U, muster::kSimGpusPerNodeMax));
   command->add_option("--policy", options->policy, "fifo, easy, sjf-oracle or muster")
       ->check(CLI::IsMember({"fifo", "easy", "sjf-oracle", "muster"}));
-  command->add_option("--order", options->order, "order of muster's queue: submit or shortest")
-      ->check(CLI::IsMember({"submit", "shortest"}));
+  command
+      ->add_option("--order", options->order,
+                   "order of muster's queue: submit, shortest or attained")
+      ->check(CLI::IsMember({"submit", "shortest", "attained"}));
+  command
+      ->add_option(
+          "--preempt-cost", options->preempt_cost,
+          "muster stops jobs for others; each goes on later and needs so many seconds more")
+      ->check(CLI::Range(0U, 86'400U));
   command
       ->add_option("--limits", options->limits,
                    "time limits for muster: none, or the true run times")

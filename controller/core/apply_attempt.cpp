@@ -143,6 +143,7 @@ void ClusterApply::operator()(const AttemptEnded& event) {
   summary->launched_wall = attempt.launched_wall;
   summary->ended_wall = stamp.wall;
   summary->charged = event.charged;
+  summary->charged_before = job_must_exist(event.key.job).charged(event.key.element);
   JobChange(job_must_exist(event.key.job), cluster.digest_)
       .touch(event.key.element, [&](ElementRecord& record) { record.last = std::move(summary); });
   for (const Member& member : attempt.place->members) {

@@ -18,10 +18,11 @@ namespace muster {
 enum class QueueOrder : std::uint8_t {
   kSubmit,
   kShortest,  // By learned run times, aged: decide/shortest.
+  kAttained,  // By GPU time had so far; others of the queue are stopped for it: decide/attained.
 };
 template <>
 struct EnumNames<QueueOrder> {
-  static constexpr std::array<std::string_view, 2> kNames{"submit", "shortest"};
+  static constexpr std::array<std::string_view, 3> kNames{"submit", "shortest", "attained"};
 };
 
 enum class PreemptMode : std::uint8_t { kRequeue, kCancel };

@@ -66,6 +66,17 @@ Result<void> check_preemption(const ClusterConfig& config, const QueueConfig& qu
   return {};
 }
 
+// Its own jobs are stopped and go on later, for those that have room made.
+Result<void> check_attained(const QueueConfig& queue) {
+  if (queue.order != QueueOrder::kAttained) return {};
+  const std::string whose = "queue " + queue.name + ": order = \"attained\" ";
+  if (queue.preempt_mode != PreemptMode::kRequeue)
+    return invalid(whose + "needs preempt_mode = \"requeue\": jobs are stopped to go on later");
+  if (queue.planned_starts == 0)
+    return invalid(whose + "needs planned_starts of at least 1: room is made for those only");
+  return {};
+}
+
 Result<void> check_queues(const ClusterConfig& config) {
   if (const Result<void> names = check_names(config.queues, "queue"); !names) return names;
   for (const QueueConfig& queue : config.queues) {
@@ -80,6 +91,7 @@ Result<void> check_queues(const ClusterConfig& config) {
       return known;
     if (queue.preempt_after.us < 0) return invalid(whose + ": preempt_after is below 0");
     if (const Result<void> fine = check_preemption(config, queue); !fine) return fine;
+    if (const Result<void> fine = check_attained(queue); !fine) return fine;
     for (const Limits* limits : {&queue.limits, &queue.user_limits, &queue.account_limits}) {
       if (const Result<void> fine = check_limits(whose, *limits); !fine) return fine;
     }

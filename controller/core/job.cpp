@@ -247,6 +247,12 @@ std::optional<AttemptSummary> Job::last_attempt(Element element) const {
   return last;
 }
 
+Duration Job::charged(Element element) const {
+  const ElementRecord* record = find_record(element);
+  if (record == nullptr || record->last == nullptr) return {};
+  return record->last->charged_before + record->last->charged;
+}
+
 std::uint32_t Job::attempts(Element element) const {
   if (const ElementRecord* record = find_record(element)) return record->attempts;
   const EndedElement* ended = touched().find_ended(element);

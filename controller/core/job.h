@@ -156,6 +156,7 @@ struct AttemptSummary {
   WallTime launched_wall;  // 0: never launched.
   WallTime ended_wall;
   Duration charged;
+  Duration charged_before;  // Of the attempts before it, in all.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "attempt", self.attempt);
@@ -165,6 +166,7 @@ struct AttemptSummary {
     visit(5, "launched_wall", self.launched_wall);
     visit(6, "ended_wall", self.ended_wall);
     visit(7, "charged", self.charged);
+    visit(45, "charged_before", self.charged_before);
   }
 };
 
@@ -225,6 +227,8 @@ class Job {
   std::optional<Ending> find_ending(Element element) const;           // Nothing: not ended.
   std::optional<AttemptSummary> last_attempt(Element element) const;  // That is over.
   std::uint32_t attempts(Element element) const;                      // Begun so far.
+  // How long its attempts that are over ran, in all; 0 for an element of an array that ended.
+  Duration charged(Element element) const;
   // The lowest element in that state at or after `from`, touched or not.
   std::optional<Element> first_in(ElementState state, Element from = {}) const;
   // All elements in that state, as ranges in rising order.

@@ -55,7 +55,7 @@ void read_order(TomlTable& table, QueueConfig& queue) {
   std::string order(name_of(queue.order));
   table.read("order", order);
   if (!enum_from_name(order, queue.order))
-    table.complain("order", "must be \"submit\" or \"shortest\"");
+    table.complain("order", "must be \"submit\", \"shortest\" or \"attained\"");
   table.read("predict", queue.predict);
 }
 

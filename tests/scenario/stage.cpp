@@ -247,7 +247,7 @@ Result<void> Stage::queue(const Statement& statement) {
   queue.accounts = split(statement.option("accounts"), ',');
   queue.retries_max = number(statement.option("retries"), 3);
   queue.planned_starts = number(statement.option("planned"), 4);
-  if (statement.option("order") == "shortest") queue.order = QueueOrder::kShortest;
+  enum_from_name(statement.option("order", "submit"), queue.order);
   queue.predict = statement.has("predict");
   queue.open = !statement.has("closed");
   queue.limits = limits_of(statement.option("limits"));

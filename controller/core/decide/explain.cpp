@@ -1,5 +1,6 @@
 // Counting why.
 #include "controller/core/decide/explain.h"
+#include "controller/core/decide/attained.h"
 
 #include <algorithm>
 #include <array>
@@ -290,8 +291,10 @@ std::uint32_t victims_of(const Question& asked) {
 
 void explain_victims(Explanation& why, const Question& asked, std::uint32_t victims) {
   why.reason = WaitReason::kMakingRoom;
-  why.sentence = std::to_string(victims) +
-                 (victims == 1 ? " job of lower priority is" : " jobs of lower priority are") +
+  const bool by_service = orders_by_service(asked.cluster, asked.terms);
+  why.sentence = std::to_string(victims) + (victims == 1 ? " job" : " jobs") +
+                 (by_service ? " behind it" : " of lower priority") +
+                 (victims == 1 ? " is" : " are") +
                  " being stopped for it; it starts when that is done, in " +
                  to_text(*why.planned_at - asked.now) + " at the latest";
 }

@@ -53,7 +53,9 @@ Stay stay_of(const Outlook& outlook, const Attempt& attempt, const Job& job) {
     return std::find(one.preempts.begin(), one.preempts.end(), job.facts().queue()) !=
            one.preempts.end();
   });
-  if (is_victim) stay.worth = weighted_milli(cluster, *attempt.place);
+  if (orders_by_service(cluster, *job.facts().terms) && job.facts().terms->requeue)
+    stay.before = service_of(job, attempt.key.element, stay.since);
+  if (is_victim || stay.before) stay.worth = weighted_milli(cluster, *attempt.place);
   return stay;
 }
 

@@ -10,6 +10,7 @@
 #include "base/types/ids.h"
 #include "base/types/time.h"
 #include "controller/core/cluster.h"
+#include "controller/core/decide/attained.h"
 #include "controller/core/decide/forecast.h"
 
 namespace muster {
@@ -22,6 +23,9 @@ struct Stay {
   std::uint64_t worth =
       0;  // Weighted milli-GPUs of the whole attempt; 0 where nobody may preempt it.
   std::uint32_t queue = 0;  // Place of its queue in the configuration; past the end: it is gone.
+  // Where jobs of its own queue may stop it (decide/attained): what it had before this attempt. Its
+  // waiting does not grow while it runs.
+  std::optional<Service> before;
   bool stopping = false;
   std::uint32_t cpus = 0;
   std::uint64_t memory_mib = 0;

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/types/digest.h"
+#include "controller/core/decide/attained.h"
 
 namespace muster {
 std::int64_t position_of(const Job& job) {
@@ -28,14 +29,24 @@ Line::DemandKey Line::key_of(const JobTerms& terms) {
   return DemandKey{digest.value(), terms.queue, terms.groups, terms.licences, terms.topology};
 }
 
-Line::LaneKey Line::key_of(ShapeId shape, Uid uid, const JobTerms& terms, std::string likeness) {
-  return LaneKey{shape,     uid,        terms.priority,     terms.account,
-                 terms.qos, terms.nice, std::move(likeness)};
+Line::LaneKey Line::key_of(const Lane& lane) {
+  const JobTerms& terms = *lane.terms;
+  return LaneKey{lane.shape, lane.uid,   terms.priority, terms.account,
+                 terms.qos,  terms.nice, lane.likeness,  lane.level};
 }
 
 Line::LaneKey Line::key_of(ShapeId shape, const JobFacts& facts) const {
   const bool learns = learning_.count(facts.queue()) != 0;
-  return key_of(shape, facts.uid(), *facts.terms, learns ? name_likeness(facts.name) : "");
+  const auto level = levels_.find(facts.id);
+  const JobTerms& terms = *facts.terms;
+  return LaneKey{shape,
+                 facts.uid(),
+                 terms.priority,
+                 terms.account,
+                 terms.qos,
+                 terms.nice,
+                 learns ? name_likeness(facts.name) : "",
+                 level == levels_.end() ? 0 : level->second};
 }
 
 void Line::rebuild(const Cluster& cluster, const Order& order) {
@@ -47,6 +58,7 @@ void Line::rebuild(const Cluster& cluster, const Order& order) {
   lane_ids_.clear();
   fresh_.clear();
   waiting_ = 0;
+  levels_.clear();
   learning_.clear();
   for (const QueueConfig& queue : cluster.config().queues) {
     if (goes_by_forecasts(queue)) learning_.insert(queue.name);
@@ -99,6 +111,7 @@ Lane& Line::lane_for(const Cluster& cluster, const Order& order, const Job& job)
   const QueueConfig* queue = cluster.find_queue(facts.queue());
   added.queue_priority = queue == nullptr ? 0 : queue->priority;
   added.likeness = std::move(key.likeness);
+  added.level = key.level;
   const Rank rank = order.rank(cluster, job, cluster.applied_at());
   added.score = rank.score;
   added.length = rank.length;
@@ -132,8 +145,7 @@ void Line::erase(Lane& lane, const LaneEntry& entry) {
   --waiting_;
   if (!lane.jobs.empty()) return;
   const ShapeId shape = lane.shape;
-  const std::shared_ptr<const JobTerms> terms = lane.terms;
-  lane_ids_.erase(key_of(shape, lane.uid, *terms, lane.likeness));
+  lane_ids_.erase(key_of(lane));
   lanes_.erase(lane.id);
   if (shapes_.at(shape).heads.empty()) drop_shape(shape);
 }
@@ -152,6 +164,7 @@ void Line::refresh(const Cluster& cluster, const Order& order, JobId id) {
       stand(cluster, order, next->second, next->second.length);
     return;
   }
+  relevel(cluster, *job);
   Lane& lane = lane_for(cluster, order, *job);
   insert(lane, entry_of(*job));
   fresh_.insert(lane.id);
@@ -161,6 +174,17 @@ void Line::remove(const Cluster& cluster, JobId id) {
   const Job* job = cluster.find_job(id);
   if (job == nullptr) return;
   if (const Lane* lane = find_lane(*job)) erase(lanes_.at(lane->id), entry_of(*job));
+  levels_.erase(id);
+}
+
+// It stands where it stood, or nowhere before it comes to another lane.
+void Line::relevel(const Cluster& cluster, const Job& job) {
+  const JobId id = job.facts().id;
+  const std::uint32_t level = level_in_line(cluster, job);
+  const auto known = levels_.find(id);
+  if (level == (known == levels_.end() ? 0 : known->second)) return;
+  remove(cluster, id);
+  if (level != 0) levels_[id] = level;
 }
 
 void Line::stand(const Cluster& cluster, const Order& order, Lane& lane, std::int64_t length_min) {

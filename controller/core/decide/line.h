@@ -57,6 +57,7 @@ struct Lane {
   std::int64_t score = 0;        // Of its first job, when it was scored last.
   std::int64_t length = 0;       // As well.
   std::string likeness;          // Of the names of its jobs, where run times are learned.
+  std::uint32_t level = 0;       // Of what they have had, where that is the order.
   std::uint64_t refused_in = 0;  // The round in which it did not fit beside planned starts.
   std::set<LaneEntry> jobs;      // With a pending element.
 
@@ -115,10 +116,11 @@ class Line {
     std::string qos;
     std::int32_t nice = 0;
     std::string likeness;
+    std::uint32_t level = 0;
     auto operator<=>(const LaneKey&) const = default;
   };
   static DemandKey key_of(const JobTerms& terms);
-  static LaneKey key_of(ShapeId shape, Uid uid, const JobTerms& terms, std::string likeness);
+  static LaneKey key_of(const Lane& lane);
   LaneKey key_of(ShapeId shape, const JobFacts& facts) const;
   DemandId demand_for(const std::shared_ptr<const JobTerms>& terms);
   Shape& shape_for(const std::shared_ptr<const JobTerms>& terms);
@@ -127,6 +129,7 @@ class Line {
   void stand(const Cluster& cluster, const Order& order, Lane& lane,
              std::int64_t length_min = std::numeric_limits<std::int64_t>::min());
   void drop_shape(ShapeId id);
+  void relevel(const Cluster& cluster, const Job& job);
   void insert(Lane& lane, const LaneEntry& entry);
   void erase(Lane& lane, const LaneEntry& entry);
   void head(const Lane& lane);
@@ -138,7 +141,8 @@ class Line {
   std::map<ShapeKey, ShapeId> shape_ids_;
   std::map<LaneId, Lane> lanes_;
   std::map<LaneKey, LaneId> lane_ids_;
-  std::set<std::string> learning_;  // Queues that go by learned run times.
+  std::set<std::string> learning_;         // Queues that go by learned run times.
+  std::map<JobId, std::uint32_t> levels_;  // Of those in line, where not 0 (decide/attained).
   std::set<LaneId> fresh_;
   DemandId demand_next_ = 1;
   ShapeId shape_next_{1};

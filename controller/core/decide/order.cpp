@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controller/core/decide/attained.h"
 #include "controller/core/decide/shortest.h"
 
 namespace muster {
@@ -46,8 +47,13 @@ Rank Order::rank(const Cluster& cluster, const Job& job, Instant now) const {
   const PriorityConfig& weights = cluster.config().priority;
   const PriorityFactors of = factors(cluster, job, now);
   const std::int64_t all = score_of(weights, facts, of);
-  if (!orders_by_length(cluster, *facts.terms)) return {all, 0};
+  const bool by_service = orders_by_service(cluster, *facts.terms);
+  if (!by_service && !orders_by_length(cluster, *facts.terms)) return {all, 0};
   const std::int64_t own = score_of(weights, facts, {0, 0, 0, of.qos});
+  if (by_service) {
+    const std::optional<Element> next = job.first_in(ElementState::kPending);
+    return {own, length_of(service_of(job, next.value_or(Element{}), now))};
+  }
   const Duration expected = forecast.remaining(cluster, facts, Duration{});
   const Length length{expected, std::max(now - facts.submitted_at, Duration{}), all - own};
   return {own, length_of(*facts.terms, node_gpus, length)};

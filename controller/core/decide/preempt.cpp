@@ -61,9 +61,22 @@ class Freed {
   std::vector<std::uint32_t> milli_;
 };
 
+// Where a job that yields to others of its queue stands by now.
+std::optional<std::int64_t> level_of(const Stay& stay, Instant now) {
+  if (!stay.before) return std::nullopt;
+  Service service = *stay.before;
+  service.ran = service.ran + (now - stay.since);
+  return level_of(service);
+}
+
 // Milli-GPU × milliseconds that would be lost. No images of attempts are kept yet: all since the
-// launch.
+// launch. Where the order is that of service, who has had most is stopped first: milli-GPU × levels
+// below the highest.
 std::uint64_t loss_of(const Stay& stay, Instant now) {
+  if (const auto level = level_of(stay, now)) {
+    const auto left = static_cast<std::uint64_t>(kLevelsMax + 1 - *level);
+    return std::max<std::uint64_t>(1, stay.worth) * left;
+  }
   const std::int64_t ran = std::max<std::int64_t>(1, (now - stay.since).ms());
   return std::max<std::uint64_t>(1, stay.worth) * static_cast<std::uint64_t>(ran);
 }
@@ -80,6 +93,10 @@ class RoomSearch {
   RoomSearch(const Present& present, const Backfill& backfill, const PlanRequest& request,
              const QueueConfig& queue)
       : present_(present), backfill_(backfill), request_(request), queue_(queue) {
+    if (orders_by_service(queue)) {
+      const Job& job = *present.cluster.find_job(request.element.job);
+      level_ = level_of(service_of(job, request.element.element, present.now));
+    }
     for (const QueueConfig& other : present.cluster.config().queues) {
       preempts_.push_back(std::find(queue.preempts.begin(), queue.preempts.end(), other.name) !=
                           queue.preempts.end());
@@ -140,8 +157,16 @@ class RoomSearch {
   }
 
   bool may_stop(const Stay& stay) const {
-    if (stay.stopping || stay.queue >= preempts_.size() || !preempts_[stay.queue]) return false;
+    if (stay.stopping || stay.queue >= preempts_.size()) return false;
+    if (!preempts_[stay.queue] && !yields(stay)) return false;
     return present_.now - stay.since >= queue_of(stay).preempt_after;
+  }
+
+  // To one of its own queue that has had less.
+  bool yields(const Stay& stay) const {
+    if (!level_ || &queue_of(stay) != &queue_) return false;
+    const std::optional<std::int64_t> level = level_of(stay, present_.now);
+    return level && *level > *level_;
   }
 
   // The cheapest victims first until the group fits; then those that were not needed are let off.
@@ -281,7 +306,8 @@ class RoomSearch {
   const Backfill& backfill_;
   const PlanRequest& request_;
   const QueueConfig& queue_;
-  std::vector<bool> preempts_;  // By place in the configuration.
+  std::optional<std::int64_t> level_;  // Its own, where others of the queue may be stopped for it.
+  std::vector<bool> preempts_;         // By place in the configuration.
   std::map<AttemptKey, const Stay*> chosen_;
   std::map<NodeId, const Group*> groups_;  // Of the nodes chosen.
   std::vector<std::vector<NodeId>> places_;
@@ -292,7 +318,8 @@ class RoomSearch {
 std::optional<Room> find_room(const Present& present, const Backfill& backfill,
                               const PlanRequest& request) {
   const QueueConfig* queue = present.cluster.find_queue(request.terms->queue);
-  if (queue == nullptr || queue->preempts.empty()) return std::nullopt;
+  if (queue == nullptr || (queue->preempts.empty() && !orders_by_service(*queue)))
+    return std::nullopt;
   const auto inside = [&](const PlanRequest& there) {
     return RoomSearch(present, backfill, there, *queue).run();
   };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controller/core/decide/attained.h"
 #include "controller/core/decide/preempt.h"
 #include "controller/core/decide/shortest.h"
 
@@ -278,6 +279,10 @@ class Pass {
         desk_.board.backfill.find({job.facts().id, element}) != nullptr)
       return;
     has_planned_ = true;  // It looks at every node.
+    if (orders_by_service(desk_.cluster, *lane.terms)) {
+      cursor_.squeezing = ElementKey{job.facts().id, element};
+      return;
+    }
     const PlanRequest request{{job.facts().id, element},
                               job.facts().terms,
                               likely_time(job),
@@ -312,9 +317,18 @@ class Pass {
     const PlannedStart* planned = backfill.find(element);
     const Present present = desk_.board.present(desk_.cluster, desk_.now);
     const std::optional<Room> room = find_room(present, backfill, request);
-    if (!room || (planned != nullptr && planned->at <= room->at)) return;
+    if (!room) return give_up_room(*job);
+    if (planned != nullptr && planned->at <= room->at) return;
     backfill.book(present, request, room->at, room->places);
     for (const AttemptKey& victim : room->victims) desk_.preempt(victim, element);
+  }
+
+  // Nobody of the queue has had more than it. Those behind it have had no less, so that none of its
+  // shape needs to look.
+  void give_up_room(const Job& job) {
+    const Lane* lane = line_.find_lane(job);
+    if (lane != nullptr && orders_by_service(desk_.cluster, *lane->terms))
+      cursor_.unplannable.insert(lane->shape);
   }
 
   PassDesk& desk_;

@@ -13,12 +13,6 @@ constexpr std::int64_t kParts = 1024;                        // Of a whole.
 constexpr std::int64_t kOctavesMax = 40;
 constexpr std::int64_t kBeforeAll = std::int64_t{1} << 60;  // More than any waiting times nodes.
 
-std::uint32_t nodes_of(const JobTerms& terms) {
-  std::uint64_t nodes = 0;
-  for (const Group& group : terms.groups) nodes += group.nodes_min;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(nodes, kNodesPerJobMax));
-}
-
 // amount × 2^(-points / kPointsHalve), between powers of two on a straight
 // line.
 std::int64_t halved_by(std::int64_t amount, std::int64_t points) {
@@ -30,6 +24,12 @@ std::int64_t halved_by(std::int64_t amount, std::int64_t points) {
 }
 
 }  // namespace
+
+std::uint32_t nodes_of(const JobTerms& terms) {
+  std::uint64_t nodes = 0;
+  for (const Group& group : terms.groups) nodes += group.nodes_min;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(nodes, kNodesPerJobMax));
+}
 
 bool orders_by_length(const Cluster& cluster, const JobTerms& terms) {
   const QueueConfig* queue = cluster.find_queue(terms.queue);

@@ -21,11 +21,12 @@ constexpr std::int64_t kPointsHalve = 200;
 constexpr Duration kWaitWideMax = seconds(20'000);
 // Having waited so long, any job comes before all those: the order is that of
 // waiting, which counts double for a job of several nodes.
-constexpr Duration kWaitMax = seconds(200'000);
+constexpr Duration kWaitMax = seconds(150'000);
 
 bool orders_by_length(const Cluster& cluster, const JobTerms& terms);
 bool is_predicted(const Cluster& cluster, const JobTerms& terms);
 
+std::uint32_t nodes_of(const JobTerms& terms);  // At least.
 // Several nodes, or one whole: what no single end makes room for. `node_gpus`
 // has the largest node.
 bool is_wide(const JobTerms& terms, std::uint32_t node_gpus);

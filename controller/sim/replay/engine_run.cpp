@@ -28,10 +28,17 @@ Requester admin() { return {Uid{0}, Gid{0}, "root", Role::kAdmin, "simulator"}; 
 
 std::string node_name(std::uint32_t index) { return "n" + std::to_string(index + 1); }
 
+// An attempt that runs.
+struct Going {
+  std::vector<NodeId> nodes;
+  Instant since;
+};
+
 class World {
  public:
   World(const EngineRun& how, const std::vector<TraceJob>& jobs, const SimNodes& nodes)
       : how_(how), jobs_(jobs), nodes_(nodes), runs_(jobs.size()) {
+    for (const TraceJob& job : jobs) left_.push_back(job.run);
     now_ = kBegin;
     step(BeginEpoch{Epoch{1}, "simulated", "boot", "simulated"});
     configure();
@@ -47,7 +54,11 @@ class World {
       if (!ends_.empty()) at = std::min(at, ends_.top().first);
       tick_until(at);
       now_ = at;
-      for (; !ends_.empty() && ends_.top().first <= now_; ends_.pop()) end(ends_.top().second);
+      while (!ends_.empty() && ends_.top().first <= now_) {
+        const AttemptKey key = ends_.top().second;
+        ends_.pop();
+        end(key);
+      }
       while (next < jobs_.size() && engine_time(jobs_[next].submitted) <= now_) submit(next);
       settle();
     }
@@ -159,21 +170,37 @@ class World {
   void take(const SendGo& order) {
     report(order.key, order.node, AttemptPhase::kRunning);
     const std::size_t index = index_of_.at(order.key.job);
-    std::vector<NodeId>& nodes = running_[order.key];
-    if (nodes.empty()) {
-      runs_[index] = {window_time(now_), window_time(now_ + jobs_[index].run)};
-      ends_.emplace(now_ + jobs_[index].run, order.key);
-    }
-    nodes.push_back(order.node);
+    Going& going = running_[order.key];
+    if (going.nodes.empty()) begin(index, order.key, going);
+    going.nodes.push_back(order.node);
   }
-  // Nothing here cancels, and no limit is ever reached.
-  void take(const SendKill&) { MUSTER_ASSERT(false); }
+  // Nothing here cancels, and no limit is ever reached: it is stopped for another, and at once.
+  void take(const SendKill& order) {
+    const auto found = running_.find(order.key);
+    if (found != running_.end()) {
+      const std::size_t index = index_of_.at(order.key.job);
+      left_[index] = left_[index] - (now_ - found->second.since) + how_.stop_cost;
+      runs_[index].pauses.push_back({window_time(now_), {}});
+      running_.erase(found);
+    }
+    report(order.key, order.node, AttemptPhase::kEnded, CauseKind::kPreempted);
+  }
   void take(const SendSignal&) {}
   void take(const SendForget&) {}
 
+  void begin(std::size_t index, const AttemptKey& key, Going& going) {
+    going.since = now_;
+    Run& run = runs_[index];
+    if (run.pauses.empty()) run.start = window_time(now_);
+    if (!run.pauses.empty()) run.pauses.back().to = window_time(now_);
+    run.end = window_time(now_ + left_[index]);
+    ends_.emplace(now_ + left_[index], key);
+  }
+
   void end(const AttemptKey& key) {
     const auto found = running_.find(key);
-    for (const NodeId node : found->second)
+    if (found == running_.end()) return;  // It was stopped before.
+    for (const NodeId node : found->second.nodes)
       report(key, node, AttemptPhase::kEnded, CauseKind::kCompleted);
     running_.erase(found);
     index_of_.erase(key.job);
@@ -200,8 +227,9 @@ class World {
   std::size_t ended_ = 0;
   std::vector<Effect> errands_;
   std::vector<Run> runs_;
-  std::map<JobId, std::size_t> index_of_;              // Into the jobs, of those not ended.
-  std::map<AttemptKey, std::vector<NodeId>> running_;  // Launched, and where.
+  std::map<JobId, std::size_t> index_of_;  // Into the jobs, of those not ended.
+  std::vector<Duration> left_;             // That each job has still to run.
+  std::map<AttemptKey, Going> running_;    // Launched.
   std::priority_queue<std::pair<Instant, AttemptKey>, std::vector<std::pair<Instant, AttemptKey>>,
                       std::greater<>>
       ends_;
@@ -214,6 +242,14 @@ QueueConfig learning_queue() {
   QueueConfig queue;
   queue.order = QueueOrder::kShortest;
   queue.predict = true;
+  queue.planned_starts = kPlannedStarts;
+  return queue;
+}
+
+QueueConfig sharing_queue() {
+  constexpr std::uint32_t kPlannedStarts = 32;
+  QueueConfig queue;
+  queue.order = QueueOrder::kAttained;
   queue.planned_starts = kPlannedStarts;
   return queue;
 }

@@ -18,11 +18,14 @@ enum class ReplayLimits : std::uint8_t {
 struct EngineRun {
   QueueConfig queue;  // All jobs go to it; its name, limits and retries are set here.
   ReplayLimits limits = ReplayLimits::kNone;
+  Duration stop_cost;  // A job that is stopped goes on where it was and needs so much longer.
   std::function<void(std::size_t ended)> progress;  // Now and then; may be empty.
 };
 
 // A queue that learns run times: order = "shortest", predict = true.
 QueueConfig learning_queue();
+// One that stops who has had much for who has had little: order = "attained".
+QueueConfig sharing_queue();
 
 // Every job must fit on the empty nodes. The owners of the trace become users.
 std::vector<Run> run_engine(const EngineRun& how, const std::vector<TraceJob>& jobs,

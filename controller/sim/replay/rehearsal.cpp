@@ -28,14 +28,17 @@ ReplayFigures figures_of(const std::vector<TraceJob>& jobs, const std::vector<Ru
   double gpu_seconds = 0;
   const Instant over = Instant{} + window;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const Duration wait = runs[i].start - jobs[i].submitted;
     const Duration completion = runs[i].end - jobs[i].submitted;
+    const Duration wait = completion - jobs[i].run;
     waits.push_back(wait.us);
     completions.push_back(completion.us);
     if (jobs[i].gpus >= kWideGpus) wide.push_back(wait.us);
     figures.mean_wait_s += seconds_of(wait);
     figures.mean_completion_s += seconds_of(completion);
-    const Duration within = std::min(runs[i].end, over) - std::min(runs[i].start, over);
+    Duration within = std::min(runs[i].end, over) - std::min(runs[i].start, over);
+    for (const Stretch& pause : runs[i].pauses)
+      within = within - (std::min(pause.to, over) - std::min(pause.from, over));
+    figures.stops += runs[i].pauses.size();
     gpu_seconds += seconds_of(within) * jobs[i].gpus;
   }
   const auto count = static_cast<double>(jobs.size());

@@ -23,14 +23,22 @@ struct SimNodes {
   }
 };
 
+struct Stretch {
+  Instant from;
+  Instant to;
+};
+
 // When a job of the trace ran, parallel to the jobs.
 struct Run {
   Instant start;
   Instant end;
+  std::vector<Stretch> pauses = {};  // When it was stopped in between.
 };
 
 struct ReplayFigures {
   std::uint64_t jobs = 0;
+  // All the time before the end in which a job did not get on: before its start, while it was
+  // stopped, and what being stopped cost it.
   double mean_wait_s = 0;
   double p95_wait_s = 0;
   double max_wait_s = 0;
@@ -38,6 +46,7 @@ struct ReplayFigures {
   double p99_completion_s = 0;
   double wide_p95_wait_s = 0;  // Of jobs of 16 GPUs or more; 0 without any.
   double utilisation = 0;      // GPU time used within the window, of what there was.
+  std::uint64_t stops = 0;     // How often jobs were stopped to go on later.
 };
 
 constexpr std::uint32_t kWideGpus = 16;

@@ -75,6 +75,8 @@ std::string report_of(const ReplayFigures& figures) {
             time(figures.p99_completion_s) + " of being submitted\n";
   report += "Wide jobs:    95 % waited no longer than " + time(figures.wide_p95_wait_s) + " (" +
             std::to_string(kWideGpus) + " GPUs or more)\n";
+  if (figures.stops != 0)
+    report += "Stopped:      " + std::to_string(figures.stops) + " times, to go on later\n";
   report += "GPUs in use:  " + std::to_string(std::lround(figures.utilisation * 100)) +
             " % of the window\n";
   return report;

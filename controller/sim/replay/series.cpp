@@ -81,6 +81,11 @@ ChartSeries series_of(const std::vector<TraceJob>& jobs, const std::vector<Run>&
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     in_use.add(runs[i].start, runs[i].end, jobs[i].gpus);
     waiting.add(jobs[i].submitted, runs[i].start, 1);
+    for (const Stretch& pause : runs[i].pauses) {
+      in_use.add(pause.from, pause.to, -double{1} * jobs[i].gpus);
+      waiting.add(pause.from, pause.to, 1);
+      wanted.add(pause.from, pause.to, jobs[i].gpus);
+    }
     wanted.add(jobs[i].submitted, runs[i].start, jobs[i].gpus);
     by_owner[jobs[i].owner].push_back(i);
   }
@@ -92,6 +97,8 @@ ChartSeries series_of(const std::vector<TraceJob>& jobs, const std::vector<Run>&
     Parts want(window);
     for (const std::size_t i : its) {
       got.add(runs[i].start, runs[i].end, jobs[i].gpus);
+      for (const Stretch& pause : runs[i].pauses)
+        got.add(pause.from, pause.to, -double{1} * jobs[i].gpus);
       want.add(jobs[i].submitted, runs[i].end, jobs[i].gpus);
     }
     const std::vector<double> gots = got.means(1);

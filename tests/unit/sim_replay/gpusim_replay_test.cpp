@@ -67,6 +67,9 @@ TEST(GpusimReplay, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(ended_of("--file x --policy best").status, 64);
   EXPECT_EQ(ended_of("--file x --nodes 0").status, 64);
   EXPECT_EQ(ended_of("--json").status, 64);
+  EXPECT_EQ(ended_of("--file x --order attained").status, 64);  // At which cost?
+  EXPECT_EQ(ended_of("--file x --order submit --preempt-cost 60").status, 64);
+  EXPECT_EQ(ended_of("--file x --policy easy --preempt-cost 60").status, 64);
   EXPECT_EQ(ended_of("--file /nonexistent").status, 69);
 }
 

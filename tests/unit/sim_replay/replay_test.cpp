@@ -60,6 +60,25 @@ TEST(Replay, MusterWithoutLimitsKeepsTheOrder) {
   expect_figures(request_for(file, ReplayPolicy::kMuster), 85, 130, 187.5);
 }
 
+// 0-3600 and 3700-20160 with a minute that the stop cost it; 3600-3700.
+TEST(Replay, MusterStopsWhoHasHadMuch) {
+  const TraceText file(std::string(kPhillyHeader) +
+                       "2017-10-09 00:00:00,20000,4,1,a\n"
+                       "2017-10-09 01:00:00,100,4,1,b\n");
+  ReplayRequest request = request_for(file, ReplayPolicy::kMuster);
+  request.engine.queue = sharing_queue();
+  request.engine.stop_cost = minutes(1);
+  request.charted = true;
+  const auto replay = replay_trace(request);
+  ASSERT_TRUE(replay.ok()) << replay.error().message;
+  EXPECT_EQ(replay->figures.stops, 1U);
+  EXPECT_DOUBLE_EQ(replay->figures.mean_wait_s, 80);
+  EXPECT_DOUBLE_EQ(replay->figures.max_wait_s, 160);
+  EXPECT_DOUBLE_EQ(replay->figures.mean_completion_s, 10130);
+  EXPECT_DOUBLE_EQ(replay->figures.utilisation, 20160.0 / 86400);
+  EXPECT_GT(replay->series.jobs_waiting[3600 * kChartPoints / 86400], 0);
+}
+
 // User a's jobs have run for 10 seconds but for one that runs still, b's for an hour; of those that
 // wait, a's come first.
 TEST(Replay, MusterLearnsWhoseJobsAreShort) {
