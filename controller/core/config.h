@@ -54,6 +54,8 @@ struct QueueConfig {
   // For jobs of this queue as victims: not before they have run so long, and what becomes of them.
   Duration preempt_after;
   PreemptMode preempt_mode = PreemptMode::kRequeue;
+  // A job within its account's quota waits so long before what others borrowed is taken back.
+  Duration reclaim_grace = minutes(1);
   auto operator<=>(const QueueConfig&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -77,17 +79,19 @@ struct QueueConfig {
     visit(26, "preempts", self.preempts);
     visit(27, "preempt_after", self.preempt_after);
     visit(28, "preempt_mode", self.preempt_mode);
+    visit(40, "reclaim_grace", self.reclaim_grace);
   }
 };
 
 struct AccountConfig {
   std::string name;
-  std::string parent;              // Empty: the root.
-  std::vector<std::string> users;  // Empty: every user.
-  std::uint32_t shares = 1;        // Beside its siblings.
-  Limits limits = {};              // Of all its jobs, with those of the accounts below.
-  Limits user_limits = {};         // Of each user's of them.
-  bool at_run_time = false;        // Set by gpuadmin: a reload leaves it as it is.
+  std::string parent;                    // Empty: the root.
+  std::vector<std::string> users;        // Empty: every user.
+  std::uint32_t shares = 1;              // Beside its siblings.
+  Limits limits = {};                    // Of all its jobs, with those of the accounts below.
+  Limits user_limits = {};               // Of each user's of them.
+  bool at_run_time = false;              // Set by gpuadmin: a reload leaves it as it is.
+  std::vector<QuotaConfig> quotas = {};  // One for a queue at most.
   auto operator<=>(const AccountConfig&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -98,6 +102,7 @@ struct AccountConfig {
     visit(5, "limits", self.limits);
     visit(6, "user_limits", self.user_limits);
     visit(7, "at_run_time", self.at_run_time);
+    visit(20, "quotas", self.quotas);
   }
 };
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kWeightMax = 1000000;
 constexpr std::uint64_t kGpuMinutesMax = 1000000000000;
+constexpr std::uint32_t kQuotaGpusMax = 1000000000;
 constexpr std::size_t kObjectsMax = 100000;
 constexpr std::size_t kJobsNamed = 3;
 
@@ -90,6 +91,7 @@ Result<void> check_queues(const ClusterConfig& config) {
     if (const Result<void> known = check_accounts_exist(config, whose, queue.accounts); !known)
       return known;
     if (queue.preempt_after.us < 0) return invalid(whose + ": preempt_after is below 0");
+    if (queue.reclaim_grace.us < 0) return invalid(whose + ": reclaim_grace is below 0");
     if (const Result<void> fine = check_preemption(config, queue); !fine) return fine;
     if (const Result<void> fine = check_attained(queue); !fine) return fine;
     for (const Limits* limits : {&queue.limits, &queue.user_limits, &queue.account_limits}) {
@@ -201,9 +203,41 @@ void keep_run_time(const std::vector<Object>& now, const ClusterConfig& running,
 
 }  // namespace
 
+Result<void> check_quotas(const ClusterConfig& config) {
+  std::map<std::string, const AccountConfig*> by_name;
+  for (const AccountConfig& account : config.accounts) by_name[account.name] = &account;
+  for (const AccountConfig& account : config.accounts) {
+    std::set<std::string> seen;
+    for (const QuotaConfig& quota : account.quotas) {
+      const std::string whose =
+          "account " + account.name + ": quota of queue " + escape_for_terminal(quota.queue) + ": ";
+      const auto queue =
+          std::find_if(config.queues.begin(), config.queues.end(),
+                       [&](const QueueConfig& one) { return one.name == quota.queue; });
+      if (queue == config.queues.end()) return invalid(whose + "there is no such queue");
+      if (queue->order == QueueOrder::kAttained)
+        return invalid(whose + "its order is attained, which stops jobs whatever is guaranteed");
+      if (!seen.insert(quota.queue).second) return invalid(whose + "is there twice");
+      if (std::max(quota.guaranteed, quota.borrow_max.value_or(0)) > kQuotaGpusMax)
+        return invalid(whose + "is out of range");
+      if (quota.lend_max && *quota.lend_max > quota.guaranteed)
+        return invalid(whose + "lend_max is more than guaranteed");
+      for (auto at = by_name.find(account.parent); at != by_name.end();
+           at = by_name.find(at->second->parent)) {
+        const auto& above = at->second->quotas;
+        const auto same = [&](const QuotaConfig& one) { return one.queue == quota.queue; };
+        if (std::any_of(above.begin(), above.end(), same))
+          return invalid(whose + "account " + at->first + " above it has one, too");
+      }
+    }
+  }
+  return {};
+}
+
 Result<void> check_config(const ClusterConfig& config) {
   if (const Result<void> queues = check_queues(config); !queues) return queues;
   if (const Result<void> accounts = check_accounts(config); !accounts) return accounts;
+  if (const Result<void> quotas = check_quotas(config); !quotas) return quotas;
   if (const Result<void> qos = check_all_qos(config); !qos) return qos;
   if (const Result<void> names = check_names(config.users, "user"); !names) return names;
   const PriorityConfig& priority = config.priority;

@@ -14,6 +14,10 @@ namespace muster {
 // One line about the first thing that is wrong.
 Result<void> check_config(const ClusterConfig& config);
 
+// Of a tree of accounts without a circle: nobody has two quotas of a queue, also not through the
+// accounts above.
+Result<void> check_quotas(const ClusterConfig& config);
+
 // kConflict: a job in the queue needs a queue, account or QOS that `next` has no more.
 Result<void> check_in_use(const Cluster& cluster, const ClusterConfig& next);
 

@@ -1,6 +1,7 @@
 // Limits on what may be held at once, and on how large a job may be; and whom they are set for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,22 @@ struct Limits {
     visit(6, "gpu_minutes", self.gpu_minutes);
     visit(7, "time_max", self.time_max);
     visit(8, "array_elements", self.array_elements);
+  }
+};
+
+// What an account, with those below it, has in a queue: GPUs, shares of them by their part.
+struct QuotaConfig {
+  std::string queue;
+  std::uint32_t guaranteed = 0;
+  std::optional<std::uint32_t> borrow_max;  // Beyond that, of what others leave idle. Null: all.
+  std::optional<std::uint32_t> lend_max;    // Of what it leaves idle itself. Null: all.
+  auto operator<=>(const QuotaConfig&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "queue", self.queue);
+    visit(2, "guaranteed", self.guaranteed);
+    visit(3, "borrow_max", self.borrow_max);
+    visit(4, "lend_max", self.lend_max);
   }
 };
 

@@ -36,16 +36,33 @@ enum class WaitReason : std::uint8_t {
   kDependencyNever,  // What it waits for can never hold any more.
   kNotYet,           // Before its begin time.
   kMakingRoom,       // Attempts are being stopped for it.
+  kQuota,            // Its account may borrow no more of the queue.
 };
 template <>
 struct EnumNames<WaitReason> {
-  static constexpr std::array<std::string_view, 22> kNames{
-      "not-tried",       "held",           "backoff",           "no-free-gpus",
-      "no-free-cpus",    "no-free-memory", "nodes-unavailable", "behind-others",
-      "array-limit",     "queue-closed",   "never-possible",    "kept-for-others",
-      "no-free-licence", "scattered",      "user-limit",        "account-limit",
-      "queue-limit",     "qos-limit",      "dependency",        "dependency-never",
-      "not-yet",         "making-room"};
+  static constexpr std::array<std::string_view, 23> kNames{"not-tried",
+                                                           "held",
+                                                           "backoff",
+                                                           "no-free-gpus",
+                                                           "no-free-cpus",
+                                                           "no-free-memory",
+                                                           "nodes-unavailable",
+                                                           "behind-others",
+                                                           "array-limit",
+                                                           "queue-closed",
+                                                           "never-possible",
+                                                           "kept-for-others",
+                                                           "no-free-licence",
+                                                           "scattered",
+                                                           "user-limit",
+                                                           "account-limit",
+                                                           "queue-limit",
+                                                           "qos-limit",
+                                                           "dependency",
+                                                           "dependency-never",
+                                                           "not-yet",
+                                                           "making-room",
+                                                           "quota"};
 };
 
 // One constraint and how many nodes fail it, counted over the nodes of the queue; each node is

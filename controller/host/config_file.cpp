@@ -9,6 +9,7 @@
 
 #include "base/types/hostlist.h"
 #include "base/types/job_spec.h"
+#include "controller/core/config_check.h"
 #include "controller/host/object_reader.h"
 #include "controller/host/toml_reader.h"
 
@@ -331,7 +332,11 @@ Result<HostConfig> parse_config(const std::string& text, const std::string& path
   read_licences(root, config.cluster.licences);
   read_switches(root, config.cluster.switches);
   root.finish();
-  if (document.problems().empty()) return config;
+  if (document.problems().empty()) {
+    const Result<void> quotas = check_quotas(config.cluster);
+    if (quotas) return config;
+    root.complain("account", quotas.error().message);
+  }
   std::string all;
   for (const std::string& problem : document.problems()) all += (all.empty() ? "" : "\n") + problem;
   return fail(ErrorCode::kInvalid, all);

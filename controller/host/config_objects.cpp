@@ -70,8 +70,10 @@ std::string toml_value(std::string_view key, std::string_view value) {
 
 bool is_key(std::string_view key) {
   return !key.empty() && key.size() <= 64 && key.front() != '.' && key.back() != '.' &&
-         std::all_of(key.begin(), key.end(),
-                     [](char c) { return (c >= 'a' && c <= 'z') || c == '_' || c == '.'; });
+         std::all_of(key.begin(), key.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_' || c == '-' || c == '.';
+         });
 }
 
 Result<std::string> toml_of(const ObjectChangeBody& change) {
@@ -177,6 +179,14 @@ class Rows {
     time(key + ".time_max", limits.time_max, {});
     number(key + ".array_elements", limits.array_elements, 0);
   }
+  // What is there although it says nothing stays there.
+  void quota(const QuotaConfig& quota) {
+    const bool is_plain = quota.queue.find('.') == std::string::npos;
+    const std::string key = "quota." + (is_plain ? quota.queue : quoted(quota.queue));
+    number(key + ".guaranteed", quota.guaranteed, -1);
+    if (quota.borrow_max) number(key + ".borrow_max", *quota.borrow_max, -1);
+    if (quota.lend_max) number(key + ".lend_max", *quota.lend_max, -1);
+  }
   ObjectRow take() { return std::move(row_); }
 
  private:
@@ -203,6 +213,7 @@ ObjectRow row_of(const QueueConfig& queue) {
   row.truth("predict", queue.predict, usual.predict);
   row.list("preempts", queue.preempts);
   row.time("preempt_after", queue.preempt_after, usual.preempt_after);
+  row.time("reclaim_grace", queue.reclaim_grace, usual.reclaim_grace);
   if (queue.preempt_mode != usual.preempt_mode)
     row.text("preempt_mode", std::string(name_of(queue.preempt_mode)));
   row.truth("allow_root_jobs", queue.allow_root_jobs, usual.allow_root_jobs);
@@ -220,6 +231,7 @@ ObjectRow row_of(const AccountConfig& account) {
   row.number("shares", account.shares, 1);
   row.limits("limits", account.limits);
   row.limits("user_limits", account.user_limits);
+  for (const QuotaConfig& quota : account.quotas) row.quota(quota);
   return row.take();
 }
 

@@ -40,6 +40,31 @@ void read_limits_of(TomlTable& owner, const char* key, Limits& limits) {
   table.finish();
 }
 
+void read_count(TomlTable& table, const char* key, std::optional<std::uint32_t>& out) {
+  constexpr std::uint32_t kUnsaid = kLimitMax + 1;
+  std::uint32_t count = kUnsaid;
+  table.read(key, count, 0, kLimitMax);
+  if (count != kUnsaid) out = count;
+}
+
+// A table for each queue, by its name.
+void read_quotas(TomlTable& owner, std::vector<QuotaConfig>& quotas) {
+  TomlTable all = owner.table("quota");
+  const std::vector<std::string> queues = all.keys();
+  for (const std::string& queue : queues) {
+    TomlTable table = all.table(queue.c_str());
+    auto quota = std::find_if(quotas.begin(), quotas.end(),
+                              [&](const QuotaConfig& one) { return one.queue == queue; });
+    if (quota == quotas.end()) quota = quotas.insert(quota, {queue, 0, {}, {}});
+    table.read("guaranteed", quota->guaranteed, 0, kLimitMax);
+    read_count(table, "borrow_max", quota->borrow_max);
+    read_count(table, "lend_max", quota->lend_max);
+    if (quota->lend_max && *quota->lend_max > quota->guaranteed)
+      table.complain("lend_max", "is more than guaranteed");
+    table.finish();
+  }
+}
+
 }  // namespace
 
 bool is_config_name(const std::string& text) {
@@ -62,6 +87,7 @@ void read_order(TomlTable& table, QueueConfig& queue) {
 void read_preemption(TomlTable& table, QueueConfig& queue) {
   table.read("preempts", queue.preempts);
   table.read("preempt_after", queue.preempt_after);
+  table.read_or_none("reclaim_grace", queue.reclaim_grace);
   std::string mode(name_of(queue.preempt_mode));
   table.read("preempt_mode", mode);
   if (!enum_from_name(mode, queue.preempt_mode))
@@ -104,6 +130,7 @@ void read_account(TomlTable& table, AccountConfig& account) {
   table.read("shares", account.shares, 1, 1000000);
   read_limits_of(table, "limits", account.limits);
   read_limits_of(table, "user_limits", account.user_limits);
+  read_quotas(table, account.quotas);
   table.finish();
 }
 

@@ -168,6 +168,13 @@ std::vector<TomlTable> TomlTable::tables(const char* key) {
   return found;
 }
 
+std::vector<std::string> TomlTable::keys() const {
+  std::vector<std::string> keys;
+  if (table_ == nullptr) return keys;
+  for (const auto& [key, node] : table_of(table_)) keys.emplace_back(key.str());
+  return keys;
+}
+
 void TomlTable::finish() {
   if (table_ == nullptr) return;
   for (const auto& [key, node] : table_of(table_)) {

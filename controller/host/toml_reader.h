@@ -52,6 +52,7 @@ class TomlTable {
   void read(const char* key, std::vector<std::string>& out);
   TomlTable table(const char* key);                // Absent: exists() is false.
   std::vector<TomlTable> tables(const char* key);  // [[key]]
+  std::vector<std::string> keys() const;           // Sorted. Read ones are known all the same.
   int line_of(const char* key) const;              // Of the value; the table's own when absent.
   void complain(const char* key, const std::string& message);
   void finish();

@@ -59,6 +59,20 @@ Limits limits_of(const std::string& text) {
   return limits;
 }
 
+// "day:8:4:2+night:4:-:0": guaranteed, and what may be borrowed and lent, "-" or missing: all.
+std::vector<QuotaConfig> quotas_of(const std::string& text) {
+  std::vector<QuotaConfig> quotas;
+  for (const std::string& part : split(text, '+')) {
+    const std::vector<std::string> sides = split(part, ':');
+    MUSTER_ASSERT(sides.size() >= 2 && sides.size() <= 4);
+    QuotaConfig quota{sides[0], number(sides[1], 0), {}, {}};
+    if (sides.size() > 2 && sides[2] != "-") quota.borrow_max = number(sides[2], 0);
+    if (sides.size() > 3 && sides[3] != "-") quota.lend_max = number(sides[3], 0);
+    quotas.push_back(quota);
+  }
+  return quotas;
+}
+
 Error invalid(const std::string& message) { return fail(ErrorCode::kInvalid, message); }
 
 // "1-9:2%2"
@@ -256,6 +270,8 @@ Result<void> Stage::queue(const Statement& statement) {
   queue.kill_wait = duration(statement.option("kill_wait"), queue.kill_wait);
   queue.preempts = split(statement.option("preempts"), ',');
   queue.preempt_after = duration(statement.option("preempt_after"), {});
+  const std::string grace = statement.option("reclaim_grace");
+  queue.reclaim_grace = grace == "0" ? Duration{} : duration(grace, queue.reclaim_grace);
   if (statement.option("preempt_mode") == "cancel") queue.preempt_mode = PreemptMode::kCancel;
   auto& queues = config_.queues;
   queues.erase(std::remove_if(queues.begin(), queues.end(),
@@ -273,6 +289,7 @@ Result<void> Stage::account(const Statement& statement) {
                         number(statement.option("shares"), 1)};
   account.limits = limits_of(statement.option("limits"));
   account.user_limits = limits_of(statement.option("user_limits"));
+  account.quotas = quotas_of(statement.option("quota"));
   auto& accounts = config_.accounts;
   const auto known = std::find_if(accounts.begin(), accounts.end(), [&](const AccountConfig& one) {
     return one.name == account.name;

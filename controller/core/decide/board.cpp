@@ -10,7 +10,10 @@ ClusterConfig without_limits(ClusterConfig config) {
   for (QueueConfig& queue : config.queues)
     queue.limits = queue.user_limits = queue.account_limits = Limits{};
   for (QosConfig& qos : config.qos) qos.limits = qos.user_limits = qos.account_limits = Limits{};
-  for (AccountConfig& account : config.accounts) account.limits = account.user_limits = Limits{};
+  for (AccountConfig& account : config.accounts) {
+    account.limits = account.user_limits = Limits{};
+    account.quotas.clear();
+  }
   return config;
 }
 
@@ -38,6 +41,9 @@ struct Before {
   }
   void operator()(const AttemptLaunched& event) const {
     board.limits.end(cluster, *cluster.find_attempt(event.key));
+  }
+  void operator()(const AttemptStopping& event) const {
+    board.limits.quotas.end(cluster, *cluster.find_attempt(event.key));
   }
   void operator()(const JobForgotten& event) const { board.line.remove(cluster, event.job); }
   void operator()(const AttemptEnded& event) const {
@@ -97,7 +103,10 @@ struct Afterwards {
     board.limits.begin(cluster, *cluster.find_attempt(event.key));
     line(event.key.job);
   }
-  void operator()(const AttemptStopping& event) const { horizon(event.key); }
+  void operator()(const AttemptStopping& event) const {
+    horizon(event.key);
+    board.limits.quotas.begin(cluster, *cluster.find_attempt(event.key));
+  }
   void operator()(const AttemptLaunched& event) const {
     board.order.forecast.launched(cluster, event.key);
     horizon(event.key);

@@ -10,6 +10,7 @@
 #include "controller/core/decide/limit_words.h"
 #include "controller/core/decide/place.h"
 #include "controller/core/decide/preempt.h"
+#include "controller/core/decide/quota_words.h"
 #include "controller/core/decide/schedule.h"
 #include "controller/core/decide/trial.h"
 
@@ -272,9 +273,9 @@ void explain_scattered(Explanation& why, const Question& asked) {
 }
 
 // Attempts that are being stopped for the job, on the nodes where its start is planned.
-std::uint32_t victims_of(const Question& asked) {
+std::set<AttemptKey> victims_of(const Question& asked) {
   const PlannedStart* planned = asked.board.backfill.find(asked.element);
-  if (planned == nullptr) return 0;
+  if (planned == nullptr) return {};
   const Job& job = *asked.cluster.find_job(asked.element.job);
   const std::string by = preemptor_text(asked.element, job.is_array());
   std::set<AttemptKey> victims;
@@ -286,15 +287,20 @@ std::uint32_t victims_of(const Question& asked) {
         victims.insert(key);
     }
   }
-  return static_cast<std::uint32_t>(victims.size());
+  return victims;
 }
 
-void explain_victims(Explanation& why, const Question& asked, std::uint32_t victims) {
+// Of its own queue are those that borrow, where nobody yields to who has had less.
+void explain_victims(Explanation& why, const Question& asked, const std::set<AttemptKey>& victims) {
   why.reason = WaitReason::kMakingRoom;
-  const bool by_service = orders_by_service(asked.cluster, asked.terms);
-  why.sentence = std::to_string(victims) + (victims == 1 ? " job" : " jobs") +
-                 (by_service ? " behind it" : " of lower priority") +
-                 (victims == 1 ? " is" : " are") +
+  const JobFacts& first = asked.cluster.find_job(victims.begin()->job)->facts();
+  const bool is_one = victims.size() == 1;
+  const std::string kind = orders_by_service(asked.cluster, asked.terms) ? " behind it"
+                           : first.queue() != asked.terms.queue          ? " of lower priority"
+                           : is_one                                      ? " that borrows"
+                                                                         : " that borrow";
+  why.sentence = std::to_string(victims.size()) + (is_one ? " job" : " jobs") + kind +
+                 (is_one ? " is" : " are") +
                  " being stopped for it; it starts when that is done, in " +
                  to_text(*why.planned_at - asked.now) + " at the latest";
 }
@@ -325,11 +331,18 @@ void explain_room(Explanation& why, const Question& asked) {
                                              " jobs that come first; the next passes look at it";
     return;
   }
-  if (const std::uint32_t victims = victims_of(asked); victims != 0)
+  if (const std::set<AttemptKey> victims = victims_of(asked); !victims.empty())
     return explain_victims(why, asked, victims);
   why.reason = reason_of(count, group);
   if (why.reason != WaitReason::kNeverPossible) fill_start(why, asked);
   why.sentence = sentence_of(why, asked);
+  QuotaBook& quotas = asked.board.limits.quotas;
+  const QuotaTally* tally = quotas.find(asked.cluster, terms.queue, terms.account);
+  const bool is_owed =
+      tally != nullptr && tally->used + holding_of(terms).gpus_milli <= tally->guaranteed;
+  if (!is_owed || why.reason == WaitReason::kNeverPossible) return;
+  const Job& job = *asked.cluster.find_job(asked.element.job);
+  why.sentence += reclaim_text(asked.cluster, quotas, *tally, asked.now - job.facts().submitted_at);
 }
 
 }  // namespace
@@ -381,6 +394,12 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
     explain_limits(cluster, breaches, now, why);
     return why;
   }
+  QuotaBook& quotas = board.limits.quotas;
+  const std::uint64_t milli = holding_of(terms).gpus_milli;
+  if (const auto breach = quotas.find_breach(cluster, terms.queue, terms.account, milli)) {
+    explain_quota(cluster, quotas, *breach, now, why);
+    return why;
+  }
   if (const LicenceCount* lacking = board.licences.find_lacking(terms.licences)) {
     explain_licence(why, cluster, board.licences, *lacking, now);
     return why;
@@ -401,6 +420,9 @@ Verdict place_new(const Cluster& cluster, Board& board, const NewcomerQuestion& 
   const LimitParty party{asked.uid, asked.user, terms.queue, terms.account, terms.qos};
   if (const auto breach = board.limits.find_breach(cluster, party, holding_of(terms), now))
     return Wait{reason_of(breach->scope)};
+  if (board.limits.quotas.find_breach(cluster, terms.queue, terms.account,
+                                      holding_of(terms).gpus_milli))
+    return Wait{WaitReason::kQuota};
   if (board.licences.find_lacking(terms.licences) != nullptr)
     return Wait{WaitReason::kNoFreeLicence};
   PlaceFailure failure;

@@ -130,12 +130,13 @@ std::uint64_t LimitBook::Tally::gpu_milli_s(Instant now) const {
 void LimitBook::rebuild(const Cluster& cluster) {
   tallies_.clear();
   parties_.clear();
+  quotas.rebuild(cluster);
   has_any_ = has_limit(cluster.config());
   if (!has_any_) return;
   for (const auto& [id, job] : cluster.jobs()) {
     if (!job.is_ended()) enter(cluster, job.facts());
   }
-  for (const auto& [key, attempt] : cluster.attempts()) begin(cluster, attempt);
+  for (const auto& [key, attempt] : cluster.attempts()) hold(cluster, attempt);
 }
 
 void LimitBook::add(std::vector<Tally*>& to, LimitScope scope, const Limits& limits) {
@@ -207,7 +208,11 @@ void LimitBook::count_minutes(Tally& tally, const Attempt& attempt, const Holdin
 }
 
 void LimitBook::begin(const Cluster& cluster, const Attempt& attempt) {
-  if (!has_any_) return;
+  quotas.begin(cluster, attempt);
+  if (has_any_) hold(cluster, attempt);
+}
+
+void LimitBook::hold(const Cluster& cluster, const Attempt& attempt) {
   const JobFacts& job = cluster.find_job(attempt.key.job)->facts();
   const Holding holding = holding_of(*attempt.place, job.time_limit());
   for (Tally* tally : tallies(cluster, party_of(job))) {
@@ -220,6 +225,7 @@ void LimitBook::begin(const Cluster& cluster, const Attempt& attempt) {
 }
 
 void LimitBook::end(const Cluster& cluster, const Attempt& attempt) {
+  quotas.end(cluster, attempt);
   if (!has_any_) return;
   const JobFacts& job = cluster.find_job(attempt.key.job)->facts();
   const Holding holding = holding_of(*attempt.place, job.time_limit());

@@ -12,6 +12,7 @@
 #include "base/types/ids.h"
 #include "base/types/time.h"
 #include "controller/core/cluster.h"
+#include "controller/core/decide/quota.h"
 #include "controller/core/verdict.h"
 
 namespace muster {
@@ -81,7 +82,8 @@ WaitReason reason_of(const LimitScope& scope);
 class LimitBook {
  public:
   void rebuild(const Cluster& cluster);
-  bool is_empty() const { return !has_any_; }  // No limit is set: nothing is counted.
+  // Neither a limit nor a quota is set: nothing is counted.
+  bool is_empty() const { return !has_any_ && quotas.is_empty(); }
 
   void enter(const Cluster& cluster, const JobFacts& job);  // The job is in the queue.
   void leave(const Cluster& cluster, const JobFacts& job);
@@ -110,6 +112,8 @@ class LimitBook {
   // Of every limit that counts for the party; they stay where they are until rebuild().
   const std::vector<Tally*>& tallies(const Cluster& cluster, const LimitParty& party);
 
+  QuotaBook quotas;  // Told of what begins and ends as this is.
+
  private:
   struct PartyKey {
     Uid uid;
@@ -132,6 +136,7 @@ class LimitBook {
       return tie(a) < tie(b);
     }
   };
+  void hold(const Cluster& cluster, const Attempt& attempt);
   static void count_minutes(Tally& tally, const Attempt& attempt, const Holding& holding,
                             bool begins);
   void add(std::vector<Tally*>& to, LimitScope scope, const Limits& limits);

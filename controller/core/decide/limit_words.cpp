@@ -16,16 +16,6 @@ std::string plural(std::uint64_t count, std::string_view word) {
   return std::to_string(count) + " " + std::string(word) + (count == 1 ? "" : "s");
 }
 
-// "2.5", of thousandths.
-std::string milli_text(std::uint64_t milli) {
-  std::string text = std::to_string(milli / kMilliPerGpu);
-  const std::uint64_t rest = milli % kMilliPerGpu;
-  if (rest == 0) return text;
-  std::string digits = std::to_string(kMilliPerGpu + rest).substr(1);
-  while (digits.back() == '0') digits.pop_back();
-  return text + "." + digits;
-}
-
 std::string number_text(LimitKind kind, std::uint64_t amount) {
   if (kind == LimitKind::kGpus) return milli_text(amount);
   if (kind == LimitKind::kGpuMinutes) return std::to_string((amount + kMinute - 1) / kMinute);
@@ -186,6 +176,15 @@ std::string reached_text(const Breach& breach, const Holders& holders) {
 }
 
 }  // namespace
+
+std::string milli_text(std::uint64_t milli) {
+  std::string text = std::to_string(milli / kMilliPerGpu);
+  const std::uint64_t rest = milli % kMilliPerGpu;
+  if (rest == 0) return text;
+  std::string digits = std::to_string(kMilliPerGpu + rest).substr(1);
+  while (digits.back() == '0') digits.pop_back();
+  return text + "." + digits;
+}
 
 std::string scope_text(const LimitScope& scope) {
   std::string owner;

@@ -11,6 +11,8 @@ namespace muster {
 
 // "user kim", "queue day", "each user of account vision (here: kim)".
 std::string scope_text(const LimitScope& scope);
+// "2.5", of thousandths.
+std::string milli_text(std::uint64_t milli);
 // "account vision may use 8 GPUs at once, and this job asks for 9".
 std::string never_text(const Breach& breach);
 

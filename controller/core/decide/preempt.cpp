@@ -72,13 +72,18 @@ std::optional<std::int64_t> level_of(const Stay& stay, Instant now) {
 // Milli-GPU × milliseconds that would be lost. No images of attempts are kept yet: all since the
 // launch. Where the order is that of service, who has had most is stopped first: milli-GPU × levels
 // below the highest.
-std::uint64_t loss_of(const Stay& stay, Instant now) {
+std::uint64_t loss_of(const Present& present, const Stay& stay) {
+  const Instant now = present.now;
   if (const auto level = level_of(stay, now)) {
     const auto left = static_cast<std::uint64_t>(kLevelsMax + 1 - *level);
     return std::max<std::uint64_t>(1, stay.worth) * left;
   }
+  const std::uint64_t worth =
+      stay.worth != 0
+          ? stay.worth
+          : weighted_milli(present.cluster, *present.cluster.find_attempt(stay.attempt)->place);
   const std::int64_t ran = std::max<std::int64_t>(1, (now - stay.since).ms());
-  return std::max<std::uint64_t>(1, stay.worth) * static_cast<std::uint64_t>(ran);
+  return std::max<std::uint64_t>(1, worth) * static_cast<std::uint64_t>(ran);
 }
 
 // A node, whom to stop there, and what that loses.
@@ -91,8 +96,12 @@ struct Option {
 class RoomSearch {
  public:
   RoomSearch(const Present& present, const Backfill& backfill, const PlanRequest& request,
-             const QueueConfig& queue)
-      : present_(present), backfill_(backfill), request_(request), queue_(queue) {
+             const QueueConfig& queue, const Reclaim* reclaim)
+      : present_(present),
+        backfill_(backfill),
+        request_(request),
+        queue_(queue),
+        reclaim_(reclaim) {
     if (orders_by_service(queue)) {
       const Job& job = *present.cluster.find_job(request.element.job);
       level_ = level_of(service_of(job, request.element.element, present.now));
@@ -128,6 +137,8 @@ class RoomSearch {
 
   bool search(std::map<AttemptKey, const Stay*> begun_with) {
     chosen_ = std::move(begun_with);
+    taken_.clear();
+    for (const auto& [key, stay] : chosen_) note_taken(*stay);
     groups_.clear();
     places_.clear();
     for (const Group& group : request_.terms->groups) {
@@ -139,7 +150,7 @@ class RoomSearch {
 
   std::uint64_t loss_in_all() const {
     std::uint64_t loss = 0;
-    for (const auto& [key, stay] : chosen_) loss += loss_of(*stay, present_.now);
+    for (const auto& [key, stay] : chosen_) loss += loss_of(present_, *stay);
     return loss;
   }
 
@@ -156,11 +167,23 @@ class RoomSearch {
     return present_.cluster.config().queues[stay.queue];
   }
 
+  bool is_by_rule(const Stay& stay) const { return preempts_[stay.queue] || yields(stay); }
+
   bool may_stop(const Stay& stay) const {
     if (stay.stopping || stay.queue >= preempts_.size()) return false;
-    if (!preempts_[stay.queue] && !yields(stay)) return false;
-    return present_.now - stay.since >= queue_of(stay).preempt_after;
+    if (present_.now - stay.since < queue_of(stay).preempt_after) return false;
+    return is_by_rule(stay) || (reclaim_ != nullptr && reclaim_->claim_on(stay.attempt));
   }
+
+  // Whether its owner keeps what is guaranteed to it; then it is counted among those that go.
+  bool takes(Reclaim::Taken& taken, const Stay& stay) const {
+    if (reclaim_ == nullptr || is_by_rule(stay)) return true;
+    const auto claim = reclaim_->claim_on(stay.attempt);
+    if (!claim || !Reclaim::is_covered(taken, *claim)) return false;
+    taken[claim->borrower] += claim->milli;
+    return true;
+  }
+  void note_taken(const Stay& stay) { MUSTER_ASSERT(takes(taken_, stay)); }
 
   // To one of its own queue that has had less.
   bool yields(const Stay& stay) const {
@@ -179,14 +202,16 @@ class RoomSearch {
       if (chosen_.count(stay.attempt) != 0)
         freed.release(stay);
       else if (may_stop(stay))
-        able.emplace_back(loss_of(stay, present_.now), &stay);
+        able.emplace_back(loss_of(present_, stay), &stay);
     }
     if (freed.fits(group)) return option;
     std::sort(able.begin(), able.end(), [](const auto& a, const auto& b) {
       return std::tie(a.first, a.second->attempt) < std::tie(b.first, b.second->attempt);
     });
+    Reclaim::Taken taken = taken_;
     for (const auto& [loss, stay] : able) {
       if (loss > loss_max) return std::nullopt;
+      if (!takes(taken, *stay)) continue;
       freed.release(*stay);
       option.victims.push_back(stay);
       option.loss += loss;
@@ -200,7 +225,7 @@ class RoomSearch {
     for (std::size_t i = victims.size(); i-- > 0;) {
       freed.keep(*victims[i]);
       if (freed.fits(group)) {
-        option.loss -= loss_of(*victims[i], present_.now);
+        option.loss -= loss_of(present_, *victims[i]);
         victims.erase(victims.begin() + static_cast<std::ptrdiff_t>(i));
       } else {
         freed.release(*victims[i]);
@@ -252,6 +277,7 @@ class RoomSearch {
       if (ranks.empty()) return false;
       const NodeId node = std::get<1>(*ranks.begin());
       ranks.erase(ranks.begin());
+      if (!is_still_so(group, node, options.at(node))) continue;
       nodes.push_back(node);
       groups_.emplace(node, &group);
       for (const Stay* stay : options.at(node).victims) stop(group, *stay, options, ranks);
@@ -260,14 +286,25 @@ class RoomSearch {
     return true;
   }
 
+  // Who was to be stopped there may be all that its owner had borrowed, and stopped elsewhere.
+  bool is_still_so(const Group& group, NodeId node, Option& option) const {
+    if (taken_.empty()) return true;
+    auto again = option_on(group, *present_.ledger.find_node(node), UINT64_MAX);
+    if (again) option = *std::move(again);
+    return again.has_value();
+  }
+
   void stop(const Group& group, const Stay& stay, std::map<NodeId, Option>& options,
             std::set<Rank>& ranks) {
     if (!chosen_.emplace(stay.attempt, &stay).second) return;
+    note_taken(stay);
     const Attempt& attempt = *present_.cluster.find_attempt(stay.attempt);
     for (const Member& member : attempt.place->members) {
       const auto known = options.find(member.node);
       if (known == options.end() || ranks.erase({known->second.loss, member.node}) == 0) continue;
-      known->second = *option_on(group, *present_.ledger.find_node(member.node), UINT64_MAX);
+      auto option = option_on(group, *present_.ledger.find_node(member.node), UINT64_MAX);
+      if (!option) continue;
+      known->second = *std::move(option);
       ranks.emplace(known->second.loss, member.node);
     }
   }
@@ -291,8 +328,7 @@ class RoomSearch {
   void spare() {
     if (chosen_.size() > kVictimsMax) return;
     std::vector<std::pair<std::uint64_t, const Stay*>> dearest;
-    for (const auto& [key, stay] : chosen_)
-      dearest.emplace_back(loss_of(*stay, present_.now), stay);
+    for (const auto& [key, stay] : chosen_) dearest.emplace_back(loss_of(present_, *stay), stay);
     std::sort(dearest.begin(), dearest.end(), [](const auto& a, const auto& b) {
       return std::tie(b.first, b.second->attempt) < std::tie(a.first, a.second->attempt);
     });
@@ -306,8 +342,10 @@ class RoomSearch {
   const Backfill& backfill_;
   const PlanRequest& request_;
   const QueueConfig& queue_;
+  const Reclaim* reclaim_;
   std::optional<std::int64_t> level_;  // Its own, where others of the queue may be stopped for it.
   std::vector<bool> preempts_;         // By place in the configuration.
+  Reclaim::Taken taken_;               // By those chosen.
   std::map<AttemptKey, const Stay*> chosen_;
   std::map<NodeId, const Group*> groups_;  // Of the nodes chosen.
   std::vector<std::vector<NodeId>> places_;
@@ -316,12 +354,13 @@ class RoomSearch {
 }  // namespace
 
 std::optional<Room> find_room(const Present& present, const Backfill& backfill,
-                              const PlanRequest& request) {
+                              const PlanRequest& request, const Reclaim* reclaim) {
   const QueueConfig* queue = present.cluster.find_queue(request.terms->queue);
-  if (queue == nullptr || (queue->preempts.empty() && !orders_by_service(*queue)))
+  if (queue == nullptr ||
+      (queue->preempts.empty() && !orders_by_service(*queue) && reclaim == nullptr))
     return std::nullopt;
   const auto inside = [&](const PlanRequest& there) {
-    return RoomSearch(present, backfill, there, *queue).run();
+    return RoomSearch(present, backfill, there, *queue, reclaim).run();
   };
   std::optional<std::pair<std::uint64_t, Room>> best;
   const JobTerms& terms = *request.terms;

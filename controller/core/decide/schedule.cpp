@@ -20,12 +20,17 @@ bool comes_later(const Candidate& a, const Candidate& b) { return b < a; }
 class Pass {
  public:
   Pass(PassDesk& desk, const PassBudget& budget, PassCursor& cursor)
-      : desk_(desk), budget_(budget), cursor_(cursor), line_(desk.board.line) {}
+      : desk_(desk),
+        budget_(budget),
+        cursor_(cursor),
+        line_(desk.board.line),
+        quotas_(desk.board.limits.quotas) {}
 
   bool run() {
     foresee();
     rescore();
     begin();
+    quotas_.measure(desk_.cluster, desk_.board.ledger);
     if (cursor_.squeezing) make_room(*std::exchange(cursor_.squeezing, std::nullopt));
     while (!cursor_.heap.empty()) {
       if (is_spent()) return true;
@@ -153,8 +158,42 @@ class Pass {
   template <class... What>
   bool is_limited(const Job& job, const What&... what) const {
     LimitBook& limits = desk_.board.limits;
-    return !limits.is_empty() &&
-           limits.find_breach(desk_.cluster, party_of(job.facts()), holding_of(what...), desk_.now);
+    if (limits.is_empty()) return false;
+    const JobFacts& facts = job.facts();
+    const Holding holding = holding_of(what...);
+    return limits.find_breach(desk_.cluster, party_of(facts), holding, desk_.now) ||
+           quotas_.find_breach(desk_.cluster, facts.queue(), facts.account(), holding.gpus_milli);
+  }
+
+  // Whether the account, with what is being freed for it, is within its quota beside this.
+  bool is_owed(const JobTerms& terms) const {
+    if (!quotas_.has(terms.queue)) return false;
+    const QuotaTally* tally = quotas_.find(desk_.cluster, terms.queue, terms.account);
+    const std::uint64_t asked = holding_of(terms).gpus_milli;
+    if (asked == 0 || tally->used + asked > tally->guaranteed) return false;
+    std::uint64_t promised = 0;
+    for (const auto& [element, plan] : desk_.board.backfill.plans()) {
+      const Job* job = desk_.cluster.find_job(element.job);
+      if (!plan.freed || plan.queue != terms.queue || job == nullptr) continue;
+      const JobTerms& other = *job->facts().terms;
+      if (quotas_.find(desk_.cluster, other.queue, other.account) == tally)
+        promised += holding_of(other).gpus_milli;
+    }
+    return tally->used + promised + asked <= tally->guaranteed;
+  }
+
+  // Starts planned for those that borrow give way to one that is within its quota. True when one
+  // did.
+  bool yield_plans(const JobTerms& terms) const {
+    if (!is_owed(terms)) return false;
+    std::vector<ElementKey> yielding;
+    for (const auto& [element, plan] : desk_.board.backfill.plans()) {
+      const Job* job = desk_.cluster.find_job(element.job);
+      if (plan.freed || plan.queue != terms.queue || job == nullptr) continue;
+      if (!is_owed(*job->facts().terms)) yielding.push_back(element);
+    }
+    for (const ElementKey& element : yielding) desk_.board.backfill.remove(element);
+    return !yielding.empty();
   }
 
   // All jobs of a lane count against the same limits; the shape's other lanes go on.
@@ -171,7 +210,9 @@ class Pass {
     const Lane* lane = line_.find_lane(candidate.second);
     if (lane == nullptr) return;
     const bool refused = line_.is_refused(lane->shape, cursor_.round);
-    if (refused && !may_plan(*lane)) return;
+    // Who asks for the same from within a quota may still have others stopped for it.
+    if (refused && !may_plan(*lane))
+      return quotas_.has(lane->terms->queue) ? skip_lane(candidate) : void();
     if (lane->jobs.count(entry_of_turn(candidate.first)) == 0) return push_next(candidate);
     const Job& job = *desk_.cluster.find_job(candidate.first.job);
     const std::optional<Element> element = next_startable(job, desk_.now);
@@ -179,12 +220,14 @@ class Pass {
     if (is_limited(job, *job.facts().terms)) return skip_lane(candidate);
     if (desk_.board.licences.find_lacking(job.facts().terms->licences) != nullptr)
       return refuse_unlicensed(candidate);
-    if (refused) {
+    if (refused && !yield_plans(*job.facts().terms)) {
       plan(*lane, job, *element);
       return push_next(candidate);
     }
     PlaceFailure failure;
     std::optional<Place> place = place_for(job, *job.facts().terms, *element, failure);
+    if (!place && failure.held && yield_plans(*job.facts().terms))
+      place = place_for(job, *job.facts().terms, *element, failure);
     nodes_ += failure.nodes_looked_at;
     // It may hold more than was asked for.
     if (place && is_limited(job, *place, job.facts().time_limit())) {
@@ -264,7 +307,11 @@ class Pass {
   bool may_plan(const Lane& lane) const {
     if (cursor_.unplannable.count(lane.shape) != 0) return false;
     const QueueConfig* queue = desk_.cluster.find_queue(lane.terms->queue);
-    return queue != nullptr && desk_.board.backfill.planned_in(queue->name) < queue->planned_starts;
+    if (queue == nullptr) return false;
+    const std::uint32_t planned = desk_.board.backfill.planned_in(queue->name);
+    if (planned < queue->planned_starts) return true;
+    // Those that borrow do not keep others from what is theirs.
+    return planned < 2 * std::max(queue->planned_starts, 1U) && is_owed(*lane.terms);
   }
 
   // Where the shortest come first, only those that have waited long have nodes kept free.
@@ -291,7 +338,8 @@ class Pass {
     const PlannedStart* start =
         desk_.board.backfill.plan(desk_.board.present(desk_.cluster, desk_.now), request);
     const QueueConfig& queue = *desk_.cluster.find_queue(lane.terms->queue);
-    if (gains_by_stopping(queue, start)) cursor_.squeezing = request.element;
+    if (gains_by_stopping(queue, start) || gains_by_reclaim(queue, job, start))
+      cursor_.squeezing = request.element;
     if (start == nullptr)
       cursor_.unplannable.insert(lane.shape);
     else
@@ -306,17 +354,31 @@ class Pass {
     });
   }
 
+  bool may_reclaim(const QueueConfig& queue, const Job& job) const {
+    return quotas_.is_borrowed_from(queue.name) && waited(job) >= queue.reclaim_grace &&
+           is_owed(*job.facts().terms);
+  }
+  bool gains_by_reclaim(const QueueConfig& queue, const Job& job, const PlannedStart* start) const {
+    return may_reclaim(queue, job) && (start == nullptr || start->at > desk_.now + queue.kill_wait);
+  }
+
   // Stops others when that lets the job start sooner than waiting does.
   void make_room(ElementKey element) {
     const Job* job = desk_.cluster.find_job(element.job);
     if (job == nullptr || job->state_of(element.element) != ElementState::kPending) return;
     has_planned_ = true;
     Backfill& backfill = desk_.board.backfill;
+    const QueueConfig* queue = desk_.cluster.find_queue(job->facts().queue());
+    if (queue == nullptr) return;
+    const bool reclaims = may_reclaim(*queue, *job);
+    if (reclaims) yield_plans(*job->facts().terms);
+    const Reclaim reclaim(desk_.cluster, quotas_, queue->name);
     const PlanRequest request{element, job->facts().terms, likely_time(*job), nullptr,
                               is_predicted(desk_.cluster, *job->facts().terms)};
     const PlannedStart* planned = backfill.find(element);
     const Present present = desk_.board.present(desk_.cluster, desk_.now);
-    const std::optional<Room> room = find_room(present, backfill, request);
+    const std::optional<Room> room =
+        find_room(present, backfill, request, reclaims ? &reclaim : nullptr);
     if (!room) return give_up_room(*job);
     if (planned != nullptr && planned->at <= room->at) return;
     backfill.book(present, request, room->at, room->places);
@@ -335,6 +397,7 @@ class Pass {
   const PassBudget& budget_;
   PassCursor& cursor_;
   Line& line_;
+  QuotaBook& quotas_;
   std::uint32_t refused_ = 0;
   std::uint32_t placed_ = 0;
   std::uint32_t looks_ = 0;

@@ -5,6 +5,7 @@
 
 #include "base/types/text.h"
 #include "controller/core/decide/limit_words.h"
+#include "controller/core/decide/quota_words.h"
 
 namespace muster {
 namespace {
@@ -46,6 +47,12 @@ bool same_party(const JobFacts& now, const JobTerms& terms) {
 Result<void> SubmitLimits::check(Uid uid, const std::string& user, const JobTerms& terms,
                                  const JobFacts* now) {
   if (book_.is_empty()) return {};
+  const auto quota =
+      book_.quotas.find_breach(cluster_, terms.queue, terms.account, holding_of(terms).gpus_milli);
+  if (quota && quota->is_for_ever()) {
+    return fail(ErrorCode::kInvalid, "can never run: " + never_text(*quota) +
+                                         "; ask for less, or for another queue or account");
+  }
   const LimitParty party{uid, user, terms.queue, terms.account, terms.qos};
   const std::vector<LimitBook::Tally*>& tallies = book_.tallies(cluster_, party);
   for (LimitBook::Tally* tally : tallies) {

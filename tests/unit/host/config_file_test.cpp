@@ -83,6 +83,25 @@ TEST(ConfigFile, SaysWhatIsNotToml) {
   EXPECT_THAT(problem("cluster = \n"), HasSubstr("c.toml:1:"));
 }
 
+TEST(ConfigFile, ReadsQuotasByQueue) {
+  const std::string head =
+      "cluster = \"a\"\nstate_dir = \"/x\"\n[[queue]]\nname = \"d-1\"\ntime_max = \"1h\"\n"
+      "[[account]]\nname = \"org\"\n";
+  const auto with = [&](const std::string& quota) { return head + "quota = " + quota + "\n"; };
+  const auto read = parse_config(with("{ d-1 = { guaranteed = 4, borrow_max = 0 } }"), "c.toml");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->cluster.accounts[0].quotas, (std::vector<QuotaConfig>{{"d-1", 4, 0, {}}}));
+  EXPECT_THAT(problem(with("{ d = { guaranteed = 4 } }")), HasSubstr("there is no such queue"));
+  EXPECT_THAT(problem(with("{ d-1 = { lend_max = 4 } }")), HasSubstr("is more than guaranteed"));
+  EXPECT_THAT(problem(with("{ d-1 = { guaranteed = -4 } }")), HasSubstr("must be a whole number"));
+  EXPECT_THAT(problem(with("{ d-1 = { lent = 4 } }")), HasSubstr("unknown key"));
+  EXPECT_THAT(problem(with("{ d-1 = 4 }")), HasSubstr("must be a table"));
+  EXPECT_THAT(problem(with("4")), HasSubstr("must be a table"));
+  const std::string below = "[[account]]\nname = \"sub\"\nparent = \"org\"\n";
+  EXPECT_THAT(problem(with("{ d-1 = {} }") + below + "quota = { d-1 = {} }\n"),
+              HasSubstr("account sub: quota of queue d-1: account org above it has one, too"));
+}
+
 TEST(ConfigFile, RefusesAQueueWithoutAnyTimeLimit) {
   EXPECT_THAT(problem("cluster = \"a\"\nstate_dir = \"/x\"\n[[queue]]\nname = \"q\"\n"),
               HasSubstr("has no time limit"));

@@ -102,6 +102,10 @@ TEST(ConfigObjects, ShowsWhatTheFileWouldSay) {
   config = *change_object(config, change);
   change = {ObjectVerb::kSet, ObjectKind::kUser, "*", {{"limits.time_max", "1d12h"}}};
   config = *change_object(config, change);
+  change = {ObjectVerb::kSet, ObjectKind::kAccount, "lab", {}};
+  change.settings = {{"quota.day.guaranteed", "8"}, {"quota.day.lend_max", "0"}};
+  config = *change_object(config, change);
+  EXPECT_EQ(config.accounts[0].quotas, (std::vector<QuotaConfig>{{"day", 8, {}, 0}}));
   std::string text = "cluster = \"c\"\nstate_dir = \"/x\"\n";
   for (const ObjectRow& row : objects_of(config).rows) {
     text += "[[" + std::string(name_of(row.kind)) + "]]\nname = \"" + row.name + "\"\n";
@@ -114,6 +118,7 @@ TEST(ConfigObjects, ShowsWhatTheFileWouldSay) {
   for (auto& queue : expected.queues) queue.at_run_time = false;
   for (auto& qos : expected.qos) qos.at_run_time = false;
   for (auto& user : expected.users) user.at_run_time = false;
+  for (auto& account : expected.accounts) account.at_run_time = false;
   EXPECT_EQ(read->cluster.queues, expected.queues);
   EXPECT_EQ(read->cluster.accounts, expected.accounts);
   EXPECT_EQ(read->cluster.qos, expected.qos);

@@ -24,6 +24,7 @@ void fill(World& world) {
   ClusterConfig config = World::config();
   config.licences = {{"seat", 3}};
   config.switches = {{"leaf", {"n1", "n2"}, {}, false}};
+  config.accounts[0].quotas = {{"gpu", 64, 8, {}}};
   world.step(ApplyConfig{World::admin(), config});
   world.add_node("n1", World::inventory("1", 4));
   world.add_node("n2", World::inventory("2", 4));
