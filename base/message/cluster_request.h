@@ -7,6 +7,7 @@
 
 #include "base/types/fields.h"
 #include "base/types/ids.h"
+#include "base/types/reservation_spec.h"
 #include "base/types/resources.h"
 #include "base/types/time.h"
 
@@ -37,7 +38,10 @@ struct NodeRow {
   std::string address;
   std::string release;
   std::string boot_id;
-  std::string alarm;  // Empty: none.
+  std::string alarm;        // Empty: none.
+  std::string reservation;  // That is on or comes next; empty: none.
+  WallTime reserved_from;
+  WallTime reserved_until;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "name", self.name);
@@ -54,6 +58,9 @@ struct NodeRow {
     visit(12, "release", self.release);
     visit(13, "boot_id", self.boot_id);
     visit(14, "alarm", self.alarm);
+    visit(26, "reservation", self.reservation);
+    visit(27, "reserved_from", self.reserved_from);
+    visit(28, "reserved_until", self.reserved_until);
   }
 };
 struct NodesBody {
@@ -167,7 +174,60 @@ struct StatusReply {
   }
 };
 
+// reservations: no body.
+struct ReservationRow {
+  std::string name;
+  std::string state;  // "active", "waiting" or "over".
+  std::string nodes;  // As a host list.
+  std::uint32_t nodes_count = 0;
+  WallTime start;  // Of the time that is on, or comes next, or was the last.
+  WallTime end;
+  Duration every;  // 0: once.
+  std::vector<std::string> users;
+  std::vector<std::string> accounts;
+  bool maintenance = false;
+  bool flex = false;
+  bool overlap = false;
+  bool stop_at_end = false;
+  std::string reason;
+  std::string by;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "name", self.name);
+    visit(2, "state", self.state);
+    visit(3, "nodes", self.nodes);
+    visit(4, "nodes_count", self.nodes_count);
+    visit(5, "start", self.start);
+    visit(6, "end", self.end);
+    visit(7, "every", self.every);
+    visit(8, "users", self.users);
+    visit(9, "accounts", self.accounts);
+    visit(10, "maintenance", self.maintenance);
+    visit(11, "flex", self.flex);
+    visit(12, "overlap", self.overlap);
+    visit(13, "stop_at_end", self.stop_at_end);
+    visit(14, "reason", self.reason);
+    visit(15, "by", self.by);
+  }
+};
+struct ReservationsReply {
+  std::vector<ReservationRow> rows;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "rows", self.rows);
+  }
+};
+
 // ---- administration ----
+struct ReservationBody {
+  std::string name;
+  ReservationSpec spec;  // For remove: nothing of it.
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "name", self.name);
+    visit(2, "spec", self.spec);
+  }
+};
 struct NodeAddBody {
   std::string node;
   std::string public_key;  // Z85; empty: make a one-time join token instead.

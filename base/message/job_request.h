@@ -81,6 +81,7 @@ struct SelectBody {
   std::optional<WallTime> begin;
   std::optional<WallTime> deadline;
   std::optional<std::uint32_t> throttle;
+  std::optional<std::string> reservation;  // Empty: none from now on.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "jobs", self.jobs);
@@ -100,6 +101,7 @@ struct SelectBody {
     visit(41, "begin", self.begin);
     visit(42, "deadline", self.deadline);
     visit(43, "throttle", self.throttle);
+    visit(26, "reservation", self.reservation);
   }
 };
 
@@ -263,8 +265,9 @@ struct WhyReply {
   std::uint32_t nodes_needed = 0;
   std::vector<WhyBlocker> blockers;
   std::uint32_t jobs_ahead = 0;
-  std::string frees_last;  // "17.0.1"; empty: none.
-  WallTime start_latest;   // 0: unknown.
+  std::string frees_last;             // "17.0.1"; empty: none.
+  WallTime start_latest;              // 0: unknown.
+  std::optional<Duration> limit_max;  // With a time limit of at most this it would start.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "job", self.job);
@@ -277,6 +280,7 @@ struct WhyReply {
     visit(8, "jobs_ahead", self.jobs_ahead);
     visit(9, "frees_last", self.frees_last);
     visit(10, "start_latest", self.start_latest);
+    visit(26, "limit_max", self.limit_max);
   }
 };
 

@@ -23,6 +23,9 @@ constexpr bool is_mutating(Verb verb) {
     case Verb::kReload:
     case Verb::kDatabaseSkip:
     case Verb::kObjectChange:
+    case Verb::kReservationAdd:
+    case Verb::kReservationSet:
+    case Verb::kReservationRemove:
       return true;
     case Verb::kPing:
     case Verb::kStatus:
@@ -41,6 +44,7 @@ constexpr bool is_mutating(Verb verb) {
     case Verb::kShares:
     case Verb::kTurns:
     case Verb::kObjects:
+    case Verb::kReservations:
       return false;
   }
   return false;

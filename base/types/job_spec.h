@@ -127,8 +127,9 @@ struct JobSpec {
   WallTime deadline;                   // Ended when it cannot end by then any more; 0: none.
   std::vector<LicenceCount> licences;  // In the order of their names.
   TopologyWish topology;
-  std::string qos;        // Empty: none.
-  std::int32_t nice = 0;  // Points taken off; users may not give themselves any.
+  std::string qos;          // Empty: none.
+  std::int32_t nice = 0;    // Points taken off; users may not give themselves any.
+  std::string reservation;  // It runs in this one only. Empty: in none.
   auto operator<=>(const JobSpec&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -150,6 +151,7 @@ struct JobSpec {
     visit(17, "topology", self.topology);
     visit(20, "qos", self.qos);
     visit(21, "nice", self.nice);
+    visit(26, "reservation", self.reservation);
   }
 };
 

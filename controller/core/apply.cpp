@@ -252,6 +252,7 @@ void ClusterApply::operator()(const JobChanged& event) {
   if (event.qos) terms.qos = *event.qos;
   if (event.nice) terms.nice = *event.nice;
   if (event.name) facts->name = *event.name;
+  if (event.reservation) terms.reservation = *event.reservation;
   change_terms(*facts, terms);
   change.replace_facts(std::move(facts));
 }
@@ -330,5 +331,19 @@ void ClusterApply::note_forgotten(JobId id, CauseKind kind) {
 }
 
 void ClusterApply::operator()(const SegmentSealed&) {}
+
+void ClusterApply::operator()(const ReservationSet& event) {
+  const auto [it, is_new] = cluster.reservations_.try_emplace(event.reservation.name);
+  if (!is_new) cluster.digest_ -= digest_of(it->second);
+  it->second = event.reservation;
+  cluster.digest_ += digest_of(it->second);
+}
+
+void ClusterApply::operator()(const ReservationRemoved& event) {
+  const auto found = cluster.reservations_.find(event.reservation);
+  MUSTER_ASSERT(found != cluster.reservations_.end());
+  cluster.digest_ -= digest_of(found->second);
+  cluster.reservations_.erase(found);
+}
 
 }  // namespace muster

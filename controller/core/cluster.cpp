@@ -71,6 +71,10 @@ const QosConfig* Cluster::find_qos(std::string_view name) const {
   return nullptr;
 }
 
+const Reservation* Cluster::find_reservation(const std::string& name) const {
+  return find_in(reservations_, name);
+}
+
 const RecentRequest* Cluster::find_request(const RequestId& request, Instant now) const {
   const RecentRequest* found = find_in(requests_, request);
   return found != nullptr && now - found->at < kRequestKept ? found : nullptr;

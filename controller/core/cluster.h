@@ -21,6 +21,7 @@
 #include "controller/core/intern.h"
 #include "controller/core/job.h"
 #include "controller/core/node.h"
+#include "controller/core/reservation.h"
 #include "controller/core/run_times.h"
 #include "controller/core/usage.h"
 
@@ -93,6 +94,9 @@ class Cluster {
   const std::map<UsageKey, Usage>& usage() const { return usage_; }
   const RunTimesBook& run_times() const { return run_times_; }
 
+  const std::map<std::string, Reservation>& reservations() const { return reservations_; }
+  const Reservation* find_reservation(const std::string& name) const;
+
   Epoch epoch() const { return epoch_; }
   const std::string& cluster_id() const { return cluster_id_; }
   Instant applied_at() const { return applied_at_; }  // Engine time of the newest event.
@@ -120,6 +124,7 @@ class Cluster {
   std::map<JobId, ForgottenRun> forgotten_;  // By first id.
   std::map<UsageKey, Usage> usage_;
   RunTimesBook run_times_;
+  std::map<std::string, Reservation> reservations_;  // By name.
 
   // Found again from the above.
   std::deque<std::pair<Instant, RequestId>> requests_by_age_;

@@ -38,6 +38,8 @@ struct ClusterApply {
   void operator()(const ElementsReady& event);
   void operator()(const GateChanged& event);
   void operator()(const ArrayThrottled& event);
+  void operator()(const ReservationSet& event);
+  void operator()(const ReservationRemoved& event);
 
   void expire_requests();
 

@@ -10,6 +10,7 @@
 #include "base/types/cause.h"
 #include "base/types/ids.h"
 #include "base/types/job_spec.h"
+#include "base/types/reservation_spec.h"
 #include "base/types/resources.h"
 #include "controller/core/config.h"
 
@@ -94,6 +95,18 @@ struct SetJobs {
   std::optional<WallTime> begin;   // 0: none.
   std::optional<WallTime> deadline;
   std::optional<std::uint32_t> throttle;  // Elements of an array at once; 0: no limit.
+  std::optional<std::string> reservation = std::nullopt;  // Empty: none from now on.
+};
+
+struct SetReservation {
+  Requester who;
+  std::string name;
+  bool is_new = false;  // Else one of that name must exist, and keeps what is not given.
+  ReservationSpec spec;
+};
+struct RemoveReservation {
+  Requester who;
+  std::string name;
 };
 
 enum class NodeVerb : std::uint8_t { kDrain, kResume, kRemove, kConfirmDead };
@@ -193,6 +206,7 @@ struct BeginEpoch {
 using Command =
     std::variant<SubmitJobs, CancelJobs, HoldJobs, ReleaseJobs, RequeueJobs, TopJobs, SetJobs,
                  ChangeNodes, EnrolNode, ApplyConfig, WorkerHello, WorkerReport, WorkerInventory,
-                 WorkerHeard, WorkerLost, SchedulePass, Tick, BeginEpoch, FeedReached, SealSegment>;
+                 WorkerHeard, WorkerLost, SchedulePass, Tick, BeginEpoch, FeedReached, SealSegment,
+                 SetReservation, RemoveReservation>;
 
 }  // namespace muster

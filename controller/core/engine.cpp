@@ -8,6 +8,7 @@
 #include "controller/core/fleet.h"
 #include "controller/core/gang.h"
 #include "controller/core/gate.h"
+#include "controller/core/reserve.h"
 #include "controller/core/step.h"
 #include "controller/core/submit.h"
 #include "controller/core/verbs.h"
@@ -31,6 +32,8 @@ struct NoteChange {
     changes.elements.insert(event.key.element_key());
     for (const Member& member : event.place.members) changes.nodes.insert(member.node);
   }
+  void operator()(const ReservationSet&) const { changes.reservations = true; }
+  void operator()(const ReservationRemoved&) const { changes.reservations = true; }
   void operator()(const EpochBegun&) const {}
   void operator()(const SegmentSealed&) const {}
   template <class Other>
@@ -136,6 +139,7 @@ void wake_backoffs(Step& step) {
 void tick(Step& step) {
   suspect_silent(step);
   check_deadlines(step);
+  end_reservations(step);
   wake_backoffs(step);
   step.brain().board.gates.tick(step.cluster(), step.now().at, step.now().wall);
   if (step.brain().board.line.jobs_waiting() != 0 && step.brain().pass.is_due(step.now().at))
@@ -155,6 +159,8 @@ struct Dispatch {
   void operator()(const ChangeNodes& command) const { change_nodes(step, command); }
   void operator()(const EnrolNode& command) const { enrol_node(step, command); }
   void operator()(const ApplyConfig& command) const { apply_config(step, command); }
+  void operator()(const SetReservation& command) const { set_reservation(step, command); }
+  void operator()(const RemoveReservation& command) const { remove_reservation(step, command); }
   void operator()(const WorkerHello& command) const { take_hello(step, command); }
   void operator()(const WorkerReport& command) const { take_report(step, command); }
   void operator()(const WorkerInventory& command) const { take_inventory(step, command); }
@@ -249,6 +255,7 @@ Outcome Engine::step(const Command& command, Now now) {
   impl_->last = now.at;
   Outcome out;
   Step step(brain, now, out);
+  follow_clock(step);
   std::visit(Dispatch{step}, command);
   // The first record of an epoch, and the last of a segment, hold nothing else.
   if (!std::holds_alternative<BeginEpoch>(command) && !std::holds_alternative<SealSegment>(command))

@@ -42,6 +42,7 @@ struct Changes {
   std::set<ElementKey> elements;  // Of these jobs: whose attempt changed, began or ended.
   std::set<NodeId> nodes;
   bool config = false;
+  bool reservations = false;
 };
 
 class Engine {

@@ -149,6 +149,7 @@ void ClusterImage::take_apart(const Cluster& cluster, WallTime wall, const Sink&
   }
   for (const auto& [likeness, times] : cluster.run_times_.rows())
     sink(ImageRunTimes{likeness, image_of(times.ended), image_of(times.left), times.taught});
+  for (const auto& [name, reservation] : cluster.reservations_) sink(ImageReservation{reservation});
 }
 
 }  // namespace muster

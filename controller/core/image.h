@@ -319,9 +319,18 @@ struct ImageRunTimes {
   }
 };
 
+struct ImageReservation {
+  static constexpr int kType = 50;
+  Reservation reservation;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "reservation", self.reservation);
+  }
+};
+
 using ImageItem = std::variant<ImageHead, ImageNode, ImageDevice, ImageOwner, ImageTerms, ImageJob,
                                ImageTouched, ImageAttempt, ImageRequest, ImageForgotten, ImageUsage,
-                               ImageRunTimes, ImageEndedElements>;
+                               ImageRunTimes, ImageEndedElements, ImageReservation>;
 
 class ClusterImage {
  public:

@@ -262,6 +262,17 @@ struct ImageBuilder {
     return {};
   }
 
+  Result<void> operator()(ImageReservation& item) const {
+    Reservation& reservation = item.reservation;
+    const bool is_sound = reservation.duration.us > 0 && reservation.every.us >= 0;
+    if (!is_sound) return corrupt("reservation that lasts no time");
+    cluster.digest_ += digest_of(reservation);
+    const std::string name = reservation.name;
+    if (!cluster.reservations_.emplace(name, std::move(reservation)).second)
+      return corrupt("reservation twice");
+    return {};
+  }
+
   // What only all items together tell of a job.
   Result<void> close_job(Job& job) const {
     std::uint64_t elements = 0;

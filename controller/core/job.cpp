@@ -64,6 +64,7 @@ JobSpec JobFacts::spec() const {
   spec.topology = terms->topology;
   spec.qos = terms->qos;
   spec.nice = terms->nice;
+  spec.reservation = terms->reservation;
   if (gate == nullptr) return spec;
   if (!gate->depends.conditions.empty()) spec.depends = gate->depends;
   spec.begin = gate->begin;
@@ -86,6 +87,7 @@ JobTerms terms_of(const JobSpec& spec) {
   terms.topology = spec.topology;
   terms.qos = spec.qos;
   terms.nice = spec.nice;
+  terms.reservation = spec.reservation;
   return terms;
 }
 

@@ -53,6 +53,7 @@ struct JobTerms {
   TopologyWish topology;
   std::string qos;
   std::int32_t nice = 0;
+  std::string reservation;  // Empty: none.
   auto operator<=>(const JobTerms&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -69,6 +70,7 @@ struct JobTerms {
     visit(17, "topology", self.topology);
     visit(20, "qos", self.qos);
     visit(21, "nice", self.nice);
+    visit(26, "reservation", self.reservation);
   }
 };
 

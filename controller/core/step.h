@@ -26,6 +26,7 @@ struct Brain {
   Seq seq;
   Changes changes;
   std::pair<Seq, JobId> forget_from;  // Where looking for jobs to forget goes on.
+  bool windows_moved = false;  // Of reservations, since the last tick.
 
   void apply(const Event& event, const Stamp& stamp);
   void rebuild();

@@ -6,6 +6,7 @@
 #include "base/types/text.h"
 #include "controller/core/decide/admit.h"
 #include "controller/core/decide/known.h"
+#include "controller/core/decide/reserved.h"
 #include "controller/core/decide/submit_limits.h"
 #include "controller/core/gang.h"
 #include "controller/core/gate.h"
@@ -143,9 +144,11 @@ Result<const QueueConfig*> queue_for_change(const Cluster& cluster, const JobFac
 
 // What runs keeps what it was started with.
 Result<void> check_running(const JobFacts& facts, const SetJobs& command, const std::string& name) {
-  if (command.queue || command.account || command.qos) {
+  if (command.queue || command.account || command.qos || command.reservation) {
     return fail(ErrorCode::kConflict,
-                name + " is running: its queue, account and QOS are fixed; requeue it first");
+                name +
+                    " is running: its queue, account, QOS and reservation are fixed; requeue it "
+                    "first");
   }
   if (command.time_limit && *command.time_limit > facts.time_limit()) {
     return fail(ErrorCode::kConflict,
@@ -185,11 +188,19 @@ Result<void> check_move(const Cluster& cluster, Board& board, const Job& job,
   if (const Result<void> checked = check_new_limits(cluster, board.limits, facts, command);
       !checked)
     return checked;
-  if (!command.queue) return {};
-  if (const Result<void> checked = check_possible(cluster, board.ledger, **queue, facts.groups());
+  JobSpec spec = facts.spec();
+  spec.account = account;
+  spec.time_limit = command.time_limit.value_or(spec.time_limit);
+  spec.reservation = command.reservation.value_or(spec.reservation);
+  if (const Result<void> checked = check_reservation(cluster, facts.user(), terms_of(spec));
       !checked)
     return checked;
-  return check_topology(cluster, board.ledger, **queue, facts.spec());
+  if (!command.queue && !command.reservation) return {};
+  if (const Result<void> checked =
+          check_possible(cluster, board.ledger, **queue, spec.groups, spec.reservation);
+      !checked)
+    return checked;
+  return check_topology(cluster, board.ledger, **queue, spec);
 }
 
 Result<void> check_change(const Cluster& cluster, Board& board, const Job& job,
@@ -211,7 +222,8 @@ Result<void> check_change(const Cluster& cluster, Board& board, const Job& job,
   if (command.name) {
     if (const Result<void> checked = check_job_name(*command.name); !checked) return checked;
   }
-  const bool moves = command.time_limit || command.queue || command.account || command.qos;
+  const bool moves =
+      command.time_limit || command.queue || command.account || command.qos || command.reservation;
   return moves ? check_move(cluster, board, job, command) : Result<void>();
 }
 
@@ -267,7 +279,7 @@ void emit_gate_change(Step& step, const Job& job, const SetJobs& command) {
 
 bool changes_terms(const SetJobs& command) {
   return command.time_limit || command.queue || command.account || command.priority ||
-         command.name || command.qos || command.nice;
+         command.name || command.qos || command.nice || command.reservation;
 }
 
 }  // namespace
@@ -353,9 +365,8 @@ void top_jobs(Step& step, const TopJobs& command) {
 }
 
 void set_jobs(Step& step, const SetJobs& command) {
-  const bool any = command.time_limit || command.queue || command.account || command.priority ||
-                   command.name || command.qos || command.nice || command.depends ||
-                   command.begin || command.deadline || command.throttle;
+  const bool any = changes_terms(command) || command.depends || command.begin ||
+                   command.deadline || command.throttle;
   if (!any) return step.refuse(fail(ErrorCode::kInvalid, "set: nothing to change"));
   for_each_target(
       step, command.who, command.which, "set", [&](const Job& job, const Target& target) {
@@ -369,7 +380,8 @@ void set_jobs(Step& step, const SetJobs& command) {
         if (!changes_terms(command)) return Result<void>();
         step.emit(JobChanged{target.job, command.time_limit, command.queue, command.account,
                              command.priority, command.name, std::nullopt,
-                             name_of_requester(command.who), command.qos, command.nice});
+                             name_of_requester(command.who), command.qos, command.nice,
+                             command.reservation});
         step.want_pass();
         return Result<void>();
       });

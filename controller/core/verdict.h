@@ -27,20 +27,22 @@ enum class WaitReason : std::uint8_t {
   kNeverPossible,  // The cluster has shrunk: no set of nodes can satisfy it.
   kKeptForOthers,  // Would fit, but into the planned start of a job that comes first.
   kNoFreeLicence,
-  kScattered,        // Enough nodes fit, but not near enough to one another.
-  kUserLimit,        // As much runs as a limit allows: of the user,
-  kAccountLimit,     // of an account, or of its users,
-  kQueueLimit,       // of the queue, or of its users or accounts,
-  kQosLimit,         // of the QOS, or of its users or accounts.
-  kDependency,       // Waits for other jobs.
-  kDependencyNever,  // What it waits for can never hold any more.
-  kNotYet,           // Before its begin time.
-  kMakingRoom,       // Attempts are being stopped for it.
-  kQuota,            // Its account may borrow no more of the queue.
+  kScattered,           // Enough nodes fit, but not near enough to one another.
+  kUserLimit,           // As much runs as a limit allows: of the user,
+  kAccountLimit,        // of an account, or of its users,
+  kQueueLimit,          // of the queue, or of its users or accounts,
+  kQosLimit,            // of the QOS, or of its users or accounts.
+  kDependency,          // Waits for other jobs.
+  kDependencyNever,     // What it waits for can never hold any more.
+  kNotYet,              // Before its begin time.
+  kMakingRoom,          // Attempts are being stopped for it.
+  kQuota,               // Its account may borrow no more of the queue.
+  kReserved,            // Would fit, but into a reservation of others.
+  kOutsideReservation,  // Its own reservation is not on, or does not take it.
 };
 template <>
 struct EnumNames<WaitReason> {
-  static constexpr std::array<std::string_view, 23> kNames{"not-tried",
+  static constexpr std::array<std::string_view, 25> kNames{"not-tried",
                                                            "held",
                                                            "backoff",
                                                            "no-free-gpus",
@@ -62,7 +64,9 @@ struct EnumNames<WaitReason> {
                                                            "dependency-never",
                                                            "not-yet",
                                                            "making-room",
-                                                           "quota"};
+                                                           "quota",
+                                                           "reserved",
+                                                           "outside-reservation"};
 };
 
 // One constraint and how many nodes fail it, counted over the nodes of the queue; each node is
@@ -91,6 +95,8 @@ struct Explanation {
       frees_last;  // The running attempt whose end lets it start, when limits are kept.
   std::optional<Instant> start_latest;  // When that is, by time limits.
   std::optional<Instant> planned_at;    // Nodes are kept free for it from then on.
+  std::string reserved;                 // Which reservation is in its way, and what would help.
+  std::optional<Duration> limit_max;    // With a time limit of at most this it would start.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "job", self.job);
@@ -104,6 +110,8 @@ struct Explanation {
     visit(9, "frees_last", self.frees_last);
     visit(10, "start_latest", self.start_latest);
     visit(11, "planned_at", self.planned_at);
+    visit(26, "reserved", self.reserved);
+    visit(27, "limit_max", self.limit_max);
   }
 };
 

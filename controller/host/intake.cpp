@@ -5,6 +5,7 @@
 
 #include "base/daemon/log.h"
 #include "base/message/codec.h"
+#include "base/message/json.h"
 #include "base/types/text.h"
 #include "controller/host/config_objects.h"
 #include "controller/host/policy_run.h"
@@ -53,6 +54,11 @@ NodeVerb node_verb(Verb verb) {
     default:
       return NodeVerb::kConfirmDead;
   }
+}
+
+bool is_for_operators(Verb verb) {
+  return verb == Verb::kNodeDrain || verb == Verb::kNodeResume || verb == Verb::kReservationAdd ||
+         verb == Verb::kReservationSet || verb == Verb::kReservationRemove;
 }
 
 }  // namespace
@@ -141,6 +147,10 @@ void Intake::route(const Caller& caller, Request request) {
     case Verb::kNodeRemove:
     case Verb::kNodeConfirmDead:
       return change_nodes(caller, request);
+    case Verb::kReservationAdd:
+    case Verb::kReservationSet:
+    case Verb::kReservationRemove:
+      return change_reservation(caller, request);
     case Verb::kNodeAdd:
       return add_node(caller, request);
     case Verb::kReload:
@@ -274,15 +284,14 @@ void Intake::change_jobs(const Caller& caller, const Request& request) {
   }
   push(caller, SetJobs{caller.who, which, body->time_limit, body->queue, body->account,
                        body->priority, body->name, body->qos, body->nice, body->depends,
-                       body->begin, body->deadline, body->throttle});
+                       body->begin, body->deadline, body->throttle, body->reservation});
 }
 
 // Administrators' verbs are on record before they are carried out; without a record they are
 // refused.
 bool Intake::audited(const Caller& caller, Verb verb, const std::string& what) {
-  const bool allowed =
-      caller.who.role == Role::kAdmin || (caller.who.role == Role::kOperator &&
-                                          (verb == Verb::kNodeDrain || verb == Verb::kNodeResume));
+  const bool allowed = caller.who.role == Role::kAdmin ||
+                       (caller.who.role == Role::kOperator && is_for_operators(verb));
   const auto noted = parts_.audit.add({person(caller), std::string(name_of(verb)), what, allowed});
   if (!allowed) {
     refuse(caller, fail(ErrorCode::kConflict,
@@ -300,6 +309,21 @@ void Intake::change_nodes(const Caller& caller, const Request& request) {
   if (!body) return refuse(caller, body.error());
   if (!audited(caller, request.verb, joined(body->nodes) + ": " + body->reason)) return;
   push(caller, ChangeNodes{caller.who, node_verb(request.verb), body->nodes, body->reason});
+}
+
+void Intake::change_reservation(const Caller& caller, const Request& request) {
+  const auto body = decode<ReservationBody>(request.body);
+  if (!body) return refuse(caller, body.error());
+  if (body->spec.users && body->spec.users->size() > kReservationNamesMax)
+    return refuse(caller, fail(ErrorCode::kLimit, "reservation: too many users"));
+  if (!audited(caller, request.verb, body->name + ": " + to_json(body->spec))) return;
+  if (request.verb == Verb::kReservationRemove)
+    return push(caller, RemoveReservation{caller.who, body->name});
+  for (const std::string& user : body->spec.users.value_or(std::vector<std::string>{})) {
+    if (const auto known = Users::check_known(user); !known) return refuse(caller, known.error());
+  }
+  push(caller,
+       SetReservation{caller.who, body->name, request.verb == Verb::kReservationAdd, body->spec});
 }
 
 void Intake::add_node(const Caller& caller, const Request& request) {

@@ -77,6 +77,7 @@ class Intake {
   void place_jobs(const Caller& caller, const Submission& submission);
   void change_jobs(const Caller& caller, const Request& request);
   void change_nodes(const Caller& caller, const Request& request);
+  void change_reservation(const Caller& caller, const Request& request);
   void add_node(const Caller& caller, const Request& request);
   void reload(const Caller& caller, const Request& request);
   void change_object(const Caller& caller, const Request& request);

@@ -9,8 +9,10 @@
 #include "base/daemon/log.h"
 #include "base/message/codec.h"
 #include "base/message/json.h"
+#include "controller/host/clock.h"
 #include "controller/host/config_objects.h"
 #include "controller/host/listing.h"
+#include "controller/host/reservation_rows.h"
 #include "controller/host/standings.h"
 #include "controller/host/waiting_elements.h"
 #include "controller/host/watch_hub.h"
@@ -113,6 +115,8 @@ Result<std::string> Queries::body_for(const Caller& caller, const Request& reque
       return accounts(state);
     case Verb::kObjects:
       return encode(objects_of(*state.config));
+    case Verb::kReservations:
+      return encode(ReservationsReply{reservation_rows(*state.reservations, wall_now())});
     case Verb::kConfigShow: {
       const auto reply = config(caller, state);
       return reply ? Result<std::string>(encode(*reply)) : Result<std::string>(reply.error());
@@ -225,11 +229,13 @@ Result<std::string> Queries::nodes(const Request& request, const ViewState& stat
   if (!body) return body.error();
   NodesReply reply;
   const HostStatus host = parts_.status();
+  const ReservedNodes reserved(*state.reservations, wall_now());
   state.nodes.for_each(0, [&](std::uint64_t, const NodeView& node) {
     const auto& wanted = body->nodes;
     if (wanted.empty() ||
         std::find(wanted.begin(), wanted.end(), node.node->name) != wanted.end()) {
       reply.rows.push_back(node_row(node, state));
+      reserved.fill(reply.rows.back());
       for (const NodeAlarm& alarm : host.alarms) {
         if (alarm.node == node.node->name) reply.rows.back().alarm = alarm.text;
       }
@@ -350,6 +356,7 @@ WhyReply why_reply(const Explanation& explanation, Now now) {
   if (explanation.start_latest.has_value()) {
     reply.start_latest = {now.wall.us + (*explanation.start_latest - now.at).us};
   }
+  reply.limit_max = explanation.limit_max;
   return reply;
 }
 

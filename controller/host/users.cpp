@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/types/text.h"
 #include "controller/host/clock.h"
 
 namespace muster {
@@ -82,6 +83,17 @@ Result<User> Users::find(Uid uid) {
   if (kept_.size() >= kUsersCachedMax) kept_.clear();
   kept_[uid] = {*user, now + kUserCached.us};
   return user;
+}
+
+Result<void> Users::check_known(const std::string& name) {
+  std::vector<char> buffer(kEntryBytes);
+  passwd entry{};
+  passwd* found = nullptr;
+  if (getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0)
+    return fail(ErrorCode::kUnavailable, "the name service did not answer for user " + name);
+  if (found != nullptr) return {};
+  return fail(ErrorCode::kNotFound,
+              "there is no user " + escape_for_terminal(name) + " on the controller's host");
 }
 
 Role role_of(const User& user, const HostConfig::Roles& roles, bool admin_host) {

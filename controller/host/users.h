@@ -33,6 +33,8 @@ struct User {
 class Users {
  public:
   Result<User> find(Uid uid);
+  // kNotFound when the system knows no user of that name.
+  static Result<void> check_known(const std::string& name);
 
  private:
   struct Kept {

@@ -22,6 +22,13 @@ AttemptView attempt_view(const Attempt& attempt, const Liveness& liveness) {
   return view;
 }
 
+std::shared_ptr<const std::vector<Reservation>> reservations_of(const Engine& engine) {
+  std::vector<Reservation> all;
+  for (const auto& [name, reservation] : engine.cluster().reservations())
+    all.push_back(reservation);
+  return std::make_shared<const std::vector<Reservation>>(std::move(all));
+}
+
 struct Counts {
   std::uint64_t pending = 0;
   std::uint64_t running = 0;
@@ -108,6 +115,7 @@ ViewChange ViewSource::take(Engine& engine) {
     change.nodes.emplace_back(id, node == nullptr ? nullptr : node_view(engine, *node));
   }
   if (changes.config) change.config = engine.cluster().config_shared();
+  if (changes.reservations) change.reservations = reservations_of(engine);
   return change;
 }
 
@@ -121,6 +129,7 @@ ViewChange ViewSource::all(const Engine& engine) {
   for (const auto& [id, node] : engine.cluster().nodes())
     change.nodes.emplace_back(id, node_view(engine, node));
   change.config = engine.cluster().config_shared();
+  change.reservations = reservations_of(engine);
   return change;
 }
 
@@ -144,6 +153,7 @@ void View::publish(const ViewChange& change, Epoch epoch) {
     }
   }
   if (change.config != nullptr) building_.config = change.config;
+  if (change.reservations != nullptr) building_.reservations = change.reservations;
   building_.seq = change.seq;
   building_.epoch = epoch;
   auto next = std::make_shared<ViewState>();
@@ -151,6 +161,7 @@ void View::publish(const ViewChange& change, Epoch epoch) {
   next->jobs = building_.jobs.publish();
   next->nodes = building_.nodes.publish();
   next->config = building_.config;
+  next->reservations = building_.reservations;
   next->epoch = building_.epoch;
   next->jobs_pending = building_.jobs_pending;
   next->jobs_running = building_.jobs_running;

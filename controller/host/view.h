@@ -49,6 +49,8 @@ struct ViewState {
   CowTable<JobView> jobs;    // By job id.
   CowTable<NodeView> nodes;  // By node id.
   std::shared_ptr<const ClusterConfig> config = std::make_shared<const ClusterConfig>();
+  std::shared_ptr<const std::vector<Reservation>> reservations =
+      std::make_shared<const std::vector<Reservation>>();  // By name.
   Epoch epoch;
   std::uint64_t jobs_pending = 0;  // Elements.
   std::uint64_t jobs_running = 0;
@@ -60,7 +62,10 @@ struct ViewChange {
   std::vector<std::pair<JobId, std::shared_ptr<const JobView>>> jobs;     // Null: forgotten.
   std::vector<std::pair<NodeId, std::shared_ptr<const NodeView>>> nodes;  // Null: removed.
   std::shared_ptr<const ClusterConfig> config;                            // Null: unchanged.
-  bool empty() const { return jobs.empty() && nodes.empty() && config == nullptr; }
+  std::shared_ptr<const std::vector<Reservation>> reservations;           // Null: unchanged.
+  bool empty() const {
+    return jobs.empty() && nodes.empty() && config == nullptr && reservations == nullptr;
+  }
 };
 
 // Reads the engine's present state of what changed. The engine's thread only. `known` lets

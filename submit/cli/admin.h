@@ -15,6 +15,11 @@ using AdminVerb = int (*)(const Invocation& call, std::string_view verb,
 int node_add(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int node_change(const Invocation& call, std::string_view verb,
                 std::span<const std::string> words);  // The others.
+// reservation add, set, remove.
+int reservation_change(const Invocation& call, std::string_view verb,
+                       std::span<const std::string> words);
+int reservation_list(const Invocation& call, std::string_view verb,
+                     std::span<const std::string> words);
 int queue_list(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int account_list(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 // queue, account, qos, user: add, set, remove.

@@ -13,8 +13,64 @@ constexpr std::array kOptions{
     Option{.name = "reason",
            .value = "TEXT",
            .kind = K::kText,
-           .help = "why a node is drained, removed or dead, or records are skipped",
+           .help = "why a node is drained, removed, dead or reserved, or records are skipped",
            .example = "'fan broken'"},
+    Option{.name = "nodes",
+           .value = "NODES",
+           .kind = K::kHosts,
+           .help = "reservation: these nodes, all of each",
+           .example = "n[1-4]"},
+    Option{.name = "count",
+           .value = "N",
+           .kind = K::kCount,
+           .help = "reservation: so many nodes, chosen now",
+           .example = "4",
+           .max = 100000},
+    Option{.name = "gpus-per-node",
+           .value = "N",
+           .kind = K::kCount,
+           .help = "with --count: nodes that have at least so many GPUs",
+           .example = "8",
+           .max = 4096},
+    Option{.name = "start",
+           .value = "TIME",
+           .kind = K::kText,
+           .help = "reservation: when it begins: 2026-11-30T18:00, 2h (from now), tomorrow, now",
+           .example = "2026-11-30T18:00"},
+    Option{.name = "end",
+           .value = "TIME",
+           .kind = K::kText,
+           .help = "reservation: when it ends, instead of --duration",
+           .example = "2026-11-30T20:00"},
+    Option{.name = "duration",
+           .value = "TIME",
+           .kind = K::kDuration,
+           .help = "reservation: how long it lasts",
+           .example = "2h"},
+    Option{.name = "every",
+           .value = "TIME",
+           .kind = K::kText,
+           .help = "reservation: again daily, weekly, or after 7d, 12h; never",
+           .example = "weekly"},
+    Option{.name = "users",
+           .value = "USER,…",
+           .kind = K::kNames,
+           .help = "reservation: for jobs of these users",
+           .example = "kim,lee"},
+    Option{.name = "accounts",
+           .value = "ACCOUNT,…",
+           .kind = K::kNames,
+           .help = "reservation: for jobs of these accounts",
+           .example = "vision"},
+    Option{.name = "maintenance", .help = "reservation: for nobody's jobs"},
+    Option{.name = "flex",
+           .help = "reservation: its jobs may also start before it and on other nodes"},
+    Option{.name = "ignore-running",
+           .help = "reservation: although jobs may still run there when it begins"},
+    Option{.name = "overlap",
+           .help = "reservation: a maintenance although others have the nodes then"},
+    Option{.name = "stop-at-end",
+           .help = "reservation: stop jobs of it that still run when it ends"},
     Option{.name = "key",
            .value = "Z85",
            .kind = K::kText,
@@ -50,6 +106,11 @@ constexpr Command kCommand{
     .synopsis =
         "gpuadmin node add NAME [--key Z85]\n"
         "gpuadmin node drain|resume|remove|confirm-dead NODES --reason TEXT\n"
+        "gpuadmin reservation add NAME --nodes NODES|--count N --start TIME --duration TIME "
+        "[options]\n"
+        "gpuadmin reservation set NAME options\n"
+        "gpuadmin reservation remove NAME\n"
+        "gpuadmin reservation list\n"
         "gpuadmin queue|account|qos|user list\n"
         "gpuadmin queue|account|qos|user add|set NAME KEY=VALUE…\n"
         "gpuadmin queue|account|qos|user remove NAME\n"
@@ -79,6 +140,9 @@ constexpr Command kCommand{
         "  node remove        forget nodes that hold nothing\n"
         "  node confirm-dead  your word that these nodes run nothing any more; their jobs may "
         "start elsewhere\n"
+        "  reservation        keep nodes for users or accounts, or free for maintenance, at some "
+        "time; jobs of others\n"
+        "                     end before it, jobs submitted with --reservation run within it\n"
         "  queue, account, qos, user\n"
         "                     add, set, remove: KEY and VALUE as in the configuration file, lists "
         "with "
@@ -109,6 +173,8 @@ constexpr Command kCommand{
         "gpuadmin node drain n[1-2] --reason 'new kernel'\n"
         "gpuadmin queue set day time_max=12h accounts=vision,speech\n"
         "gpuadmin limit set account vision gpus=64 user.gpus=8\n"
+        "gpuadmin reservation add kernel --nodes n[1-8] --start 2026-11-30T18:00 --duration 2h "
+        "--maintenance\n"
         "gpuadmin config check /etc/muster/controller.toml\n"
         "gpuadmin drill controller --pid $(pidof muster-controller) --user kim",
     .exit_status =
@@ -126,6 +192,10 @@ constexpr std::array kVerbs{
     VerbEntry{"node resume", node_change},
     VerbEntry{"node remove", node_change},
     VerbEntry{"node confirm-dead", node_change},
+    VerbEntry{"reservation add", reservation_change},
+    VerbEntry{"reservation set", reservation_change},
+    VerbEntry{"reservation remove", reservation_change},
+    VerbEntry{"reservation list", reservation_list},
     VerbEntry{"queue list", queue_list},
     VerbEntry{"account list", account_list},
     VerbEntry{"queue add", object_change},

@@ -9,12 +9,15 @@
 #include "base/types/text.h"
 #include "submit/cli/caller.h"
 #include "submit/cli/command.h"
+#include "submit/cli/reservation_table.h"
 #include "submit/cli/table.h"
+#include "submit/cli/when.h"
 
 namespace muster {
 namespace {
 
 constexpr std::array kOptions{
+    Option{.name = "reservations", .letter = 'r', .help = "reservations instead of nodes"},
     Option{.name = "gpus", .letter = 'g', .help = "a line for each GPU, with who holds it"},
     Option{.name = "shares", .help = "accounts: their shares, what was used, and how you stand"},
 };
@@ -34,12 +37,15 @@ constexpr Command kCommand{
         "gpuinfo             # all nodes\n"
         "gpuinfo --gpus      # all GPUs and their holders\n"
         "gpuinfo n[1-4]      # these nodes\n"
-        "gpuinfo --shares    # who has used how much of their share",
+        "gpuinfo --shares    # who has used how much of their share\n"
+        "gpuinfo -r          # what is reserved, for whom, and when",
 };
 
 Colour colour_of(const std::string& state) {
   if (state == "up") return Colour::kGreen;
-  return state == "drained" || state == "draining" ? Colour::kYellow : Colour::kRed;
+  const bool is_kept =
+      state == "drained" || state == "draining" || state == "reserved" || state == "maintenance";
+  return is_kept ? Colour::kYellow : Colour::kRed;
 }
 
 // "h100" or "a100,h100"; "-" without any.
@@ -53,6 +59,20 @@ std::string types_of(const NodeRow& node) {
 
 std::string used_of(std::uint64_t used, std::uint64_t all) {
   return std::to_string(used) + "/" + std::to_string(all);
+}
+
+// "reservation course until 2026-11-30 18:00", "… from …".
+std::string reservation_note(const NodeRow& node) {
+  const bool is_on = node.reserved_from <= wall_now();
+  return "reservation " + node.reservation + (is_on ? " until " : " from ") +
+         local_time(is_on ? node.reserved_until : node.reserved_from);
+}
+
+int show_reservations(const Invocation& call, Caller& caller) {
+  auto reply = caller.ask<ReservationsReply>(Verb::kReservations, NoBody{});
+  if (!reply) return fail_command(call, reply.error());
+  print(call.json ? to_json(*reply) + "\n" : reservations_table(reply->rows, describe_stdout()));
+  return kExitOk;
 }
 
 std::string nodes_table(const std::vector<NodeRow>& rows, const Terminal& terminal) {
@@ -70,6 +90,8 @@ std::string nodes_table(const std::vector<NodeRow>& rows, const Terminal& termin
         memory_to_text(node.memory_mib_used) + "/" + memory_to_text(node.memory_mib);
     std::string note = node.reason;
     if (!node.connected && note.empty()) note = "not connected";
+    if (!node.reservation.empty())
+      note = reservation_note(node) + (note.empty() ? "" : "; " + note);
     if (!node.alarm.empty()) note = "ALARM: " + node.alarm + (note.empty() ? "" : "; " + note);
     table.add({node.name, Cell(node.state, colour_of(node.state)),
                used_of(static_cast<std::uint64_t>(used), node.gpus.size()), types_of(node),
@@ -152,6 +174,7 @@ int run(const Invocation& call) {
     body.nodes.insert(body.nodes.end(), names->begin(), names->end());
   }
   Caller caller(call);
+  if (call.options().has("reservations")) return show_reservations(call, caller);
   auto reply = caller.ask<NodesReply>(Verb::kNodes, body);
   if (!reply) return fail_command(call, reply.error());
   std::sort(reply->rows.begin(), reply->rows.end(),

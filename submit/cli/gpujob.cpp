@@ -25,12 +25,12 @@ constexpr Command kCommand{
         "  release   let held jobs start again\n"
         "  requeue   stop a running job and put it back into the queue: its next attempt\n"
         "  top       to the head of your own pending jobs\n"
-        "  set       change KEY: time, queue, account, qos, priority, nice, name; users may only "
-        "lower time\n"
-        "            and priority, and raise nice; qos= takes the QOS away;\n"
+        "  set       change KEY: time, queue, account, qos, priority, nice, name, reservation; "
+        "users may only lower time\n"
+        "            and priority, and raise nice; qos= takes the QOS away, reservation= the "
+        "reservation;\n"
         "            dependency (afterok:17, or nothing), begin, deadline (16:00, now+2h, or none) "
-        "of "
-        "what waits;\n"
+        "of what waits;\n"
         "            throttle (elements of an array at once; 0: all)",
     .examples =
         "gpujob hold 17                # not now\n"
@@ -87,9 +87,9 @@ Result<bool> take_gate(std::string_view key, std::string_view value, SelectBody&
 
 // "time=30m" into body.
 Result<void> take_setting(std::string_view word, SelectBody& body) {
-  constexpr std::array<std::string_view, 11> kKeys{"time",  "queue",    "account", "qos",
-                                                   "nice",  "priority", "name",    "dependency",
-                                                   "begin", "deadline", "throttle"};
+  constexpr std::array<std::string_view, 12> kKeys{
+      "time", "queue",      "account", "qos",      "nice",     "priority",
+      "name", "dependency", "begin",   "deadline", "throttle", "reservation"};
   const std::size_t equals = word.find('=');
   const std::string_view key = word.substr(0, equals);
   const std::string_view value = word.substr(equals + 1);
@@ -103,6 +103,9 @@ Result<void> take_setting(std::string_view word, SelectBody& body) {
   } else if (key == "queue" || key == "account") {
     if (auto fine = check_name(value); !fine) return bad(fine.error());
     (key == "queue" ? body.queue : body.account) = std::string(value);
+  } else if (key == "reservation") {
+    if (auto fine = check_name(value); !value.empty() && !fine) return bad(fine.error());
+    body.reservation = std::string(value);
   } else if (key == "qos") {
     if (auto fine = check_name(value); !fine && !value.empty()) return bad(fine.error());
     body.qos = std::string(value);
@@ -120,7 +123,7 @@ Result<void> take_setting(std::string_view word, SelectBody& body) {
     std::string why = "unknown setting \"" + escape_for_terminal(key.substr(0, 64)) + "\"";
     const std::string_view near = nearest_match(key, kKeys);
     why += near.empty() ? ": known are time, queue, account, qos, nice, priority, name, "
-                          "dependency, begin, deadline, throttle"
+                          "dependency, begin, deadline, throttle, reservation"
                         : "; did you mean " + std::string(near) + "?";
     return fail(ErrorCode::kInvalid, why);
   }
@@ -186,6 +189,7 @@ int run(const Invocation& call) {
   body->begin = settings.begin;
   body->deadline = settings.deadline;
   body->throttle = settings.throttle;
+  body->reservation = settings.reservation;
   Caller caller(call);
   auto reply = caller.ask<ChangeReply>(verb->verb, *body);
   if (!reply) return fail_selection(call, caller, *body, reply.error());

@@ -230,6 +230,7 @@ std::string job_in_full(const JobReply& job, const Terminal& terminal, WallTime 
   lines.add("Queue", row.queue);
   lines.add("Account", row.account);
   lines.add("QOS", job.spec.qos);
+  lines.add("Reservation", job.spec.reservation);
   lines.add("Priority", std::to_string(row.priority));
   if (job.spec.nice != 0) lines.add("Nice", std::to_string(job.spec.nice));
   lines.add("State",

@@ -2,6 +2,7 @@
 #include "submit/cli/when.h"
 
 #include <ctime>
+#include <optional>
 
 #include "base/types/size.h"
 #include "base/types/text.h"
@@ -87,23 +88,50 @@ WallTime wall_now() {
 std::string local_time(WallTime at) { return formatted(at, "%Y-%m-%d %H:%M"); }
 std::string local_time_with_seconds(WallTime at) { return formatted(at, "%Y-%m-%d %H:%M:%S"); }
 
+namespace {
+
+// Null: not a date.
+std::optional<Result<WallTime>> read_when(std::string_view text) {
+  std::tm parts{};
+  const bool is_utc = text.ends_with('Z');
+  if (!read_date(is_utc ? text.substr(0, text.size() - 1) : text, parts)) return std::nullopt;
+  const std::tm wanted = parts;
+  const std::time_t at = is_utc ? timegm(&parts) : std::mktime(&parts);
+  if (at < 0 || parts.tm_mday != wanted.tm_mday) return bad_time(text);  // 30 February.
+  return WallTime{static_cast<std::int64_t>(at) * kMicros};
+}
+
+Result<Duration> read_distance(std::string_view text) {
+  const bool has_unit =
+      !text.empty() && std::string_view("smhd").find(text.back()) != std::string_view::npos;
+  auto distance = parse_duration(text);
+  if (!has_unit || !distance) return bad_time(text);
+  return distance;
+}
+
+}  // namespace
+
 Result<WallTime> parse_when(std::string_view text, WallTime now) {
   if (text == "now") return now;
   if (text == "today") return midnight(now, 0);
   if (text == "yesterday") return midnight(now, 1);
-  std::tm parts{};
-  const bool is_utc = text.ends_with('Z');
-  if (read_date(is_utc ? text.substr(0, text.size() - 1) : text, parts)) {
-    const std::tm wanted = parts;
-    const std::time_t at = is_utc ? timegm(&parts) : std::mktime(&parts);
-    if (at < 0 || parts.tm_mday != wanted.tm_mday) return bad_time(text);  // 30 February.
-    return WallTime{static_cast<std::int64_t>(at) * kMicros};
-  }
-  const bool has_unit =
-      !text.empty() && std::string_view("smhd").find(text.back()) != std::string_view::npos;
-  auto ago = parse_duration(text);
-  if (!has_unit || !ago) return bad_time(text);
+  if (auto date = read_when(text)) return *date;
+  auto ago = read_distance(text);
+  if (!ago) return ago.error();
   return WallTime{now.us - ago->us};
+}
+
+Result<WallTime> parse_when_ahead(std::string_view text, WallTime now) {
+  if (text == "now") return now;
+  if (text == "tomorrow") return midnight(now, -1);
+  if (auto date = read_when(text)) return *date;
+  auto ahead = read_distance(text);
+  if (!ahead) {
+    return fail(ErrorCode::kInvalid,
+                "\"" + escape_for_terminal(text.substr(0, 64)) +
+                    "\" is not a time such as 2026-11-30T18:07, tomorrow, now, or 2h (from now)");
+  }
+  return WallTime{now.us + ahead->us};
 }
 
 }  // namespace muster

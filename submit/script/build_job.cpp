@@ -111,6 +111,7 @@ class JobBuilder {
     spec.account = options_.text("account");
     spec.qos = options_.text("qos");
     spec.nice = static_cast<std::int32_t>(count("nice").value_or(0));
+    spec.reservation = options_.text("reservation");
     if (options_.has("time")) spec.time_limit = sure(parse_duration(options_.text("time")));
     if (options_.has("array")) spec.array = sure(parse_array(options_.text("array")));
     if (options_.has("topology"))

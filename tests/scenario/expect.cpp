@@ -16,6 +16,7 @@ class Expectation {
     if (first == "note") return check_note();
     if (first == "node") return check_node();
     if (first == "gone") return check_gone();
+    if (first == "reservation") return check_reservation();
     const Result<ElementKey> key = stage_.element(first);
     if (!key) return key.error();
     key_ = *key;
@@ -66,7 +67,18 @@ class Expectation {
     return wrong("an end that is remembered", "nothing");
   }
 
+  Result<void> check_reservation() {
+    const Reservation* known = cluster().find_reservation(word(1));
+    if (word(2) == "gone")
+      return known == nullptr ? Result<void>() : wrong("no reservation " + word(1), "one");
+    if (known == nullptr) return wrong("reservation " + word(1), "none");
+    std::string nodes;
+    for (const std::string& node : known->nodes) nodes += (nodes.empty() ? "" : ",") + node;
+    return check_options(Options{{"nodes", nodes}, {"for", to_text(known->duration)}});
+  }
+
   std::string describe() const {
+    if (job_ == nullptr) return "no job";
     const ElementState state = *job_->state_of(key_.element);
     std::string text(name_of(state));
     if (const Attempt* attempt = cluster().find_attempt(key_)) {
@@ -187,7 +199,8 @@ class Expectation {
                                  {"ahead", std::to_string(why->jobs_ahead)},
                                  {"frees_last", frees},
                                  {"start", start},
-                                 {"planned", planned}});
+                                 {"planned", planned},
+                                 {"limit", why->limit_max ? to_text(*why->limit_max) : ""}});
   }
 
   Result<void> check_says() {

@@ -184,7 +184,11 @@ const std::map<std::string, Stage::Verb>& Stage::verbs() {
                                                   {"lost_orders", &Stage::worker},
                                                   {"restart", &Stage::restart},
                                                   {"fed", &Stage::fed},
-                                                  {"expect", &Stage::expect}};
+                                                  {"expect", &Stage::expect},
+                                                  {"reserve", &Stage::reserve},
+                                                  {"alter", &Stage::reserve},
+                                                  {"unreserve", &Stage::unreserve},
+                                                  {"wall", &Stage::wall_clock}};
   return kVerbs;
 }
 
@@ -454,6 +458,7 @@ Result<NewJob> Stage::job_of(const Statement& statement) const {
     const std::vector<std::string> sides = split(text, ':');
     spec.licences.push_back({sides[0], sides.size() == 2 ? number(sides[1], 1) : 1});
   }
+  spec.reservation = statement.option("reservation");
   if (!statement.option("array").empty()) spec.array = array_of(statement.option("array"));
   if (const Result<void> gate = gate_of(statement, spec); !gate) return gate.error();
   if (statement.option("group").empty()) {
@@ -559,6 +564,7 @@ Result<void> Stage::set(const Statement& statement) {
       if (!depends) return depends.error();
       change.depends = *depends;
     }
+    if (key == "reservation") change.reservation = value;
   }
   command(change);
   return {};
@@ -635,6 +641,7 @@ Result<void> Stage::restart(const Statement&) {
   }
   next.journal = world_.journal;
   next.at = world_.at;
+  next.wall_step = world_.wall_step;
   next.skip_requests(world_.requests());
   world_ = std::move(next);
   for (auto& [name, worker] : fleet_.workers()) worker.connected = false;

@@ -46,6 +46,9 @@ class Stage {
   Result<void> worker(const Statement& statement);
   Result<void> restart(const Statement& statement);
   Result<void> fed(const Statement& statement);
+  Result<void> reserve(const Statement& statement);
+  Result<void> unreserve(const Statement& statement);
+  Result<void> wall_clock(const Statement& statement);
   Result<void> expect(const Statement& statement);
 
   Requester requester(const Statement& statement) const;

@@ -9,6 +9,7 @@
 #include "controller/core/decide/known.h"
 #include "controller/core/decide/licences.h"
 #include "controller/core/decide/place.h"
+#include "controller/core/decide/reserved.h"
 #include "controller/core/decide/submit_limits.h"
 
 namespace muster {
@@ -168,7 +169,7 @@ void count_class(Fleet& fleet, const Group& group, const NodeClass& node_class) 
 Fleet survey(const Ledger& ledger, const GroupNeed& need) {
   Fleet fleet;
   const Group& group = *need.group;
-  if (group.nodes_only.empty() && group.nodes_excluded.empty()) {
+  if (!need.is_confined && group.nodes_excluded.empty()) {
     for (const NodeClass& node_class : ledger.classes()) {
       const bool reported = node_class.nodes != 0 && node_class.traits.cpus != 0;
       if (reported && in_queue(need, node_class)) count_class(fleet, group, node_class);
@@ -201,9 +202,11 @@ std::string near_type(const Group& group, const Fleet& fleet) {
   return "";
 }
 
-Error never(const QueueConfig& queue, const Group& group, const Fleet& fleet) {
+Error never(const QueueConfig& queue, const Group& group, const Fleet& fleet,
+            const std::string& reservation) {
   std::string text = "can never run: ";
-  const std::string where = " in queue " + queue.name;
+  const std::string where =
+      " in queue " + queue.name + (reservation.empty() ? "" : " and reservation " + reservation);
   switch (fleet.able == 0 ? fleet.hardest : Constraint::kFits) {
     case Constraint::kGpusTotal:
       text += "asks for " + gpus_text(group) + " per node, but no node" + where +
@@ -239,18 +242,20 @@ Error never(const QueueConfig& queue, const Group& group, const Fleet& fleet) {
 }  // namespace
 
 Result<void> check_possible(const Cluster& cluster, const Ledger& ledger, const QueueConfig& queue,
-                            const std::vector<Group>& groups) {
+                            const std::vector<Group>& groups, const std::string& reservation) {
+  const std::optional<std::vector<NodeId>> confined = confined_nodes(cluster, reservation);
   std::uint64_t needed = 0;
   std::uint32_t nodes = 0;
   for (const Group& group : groups) {
     if (auto known = check_known(cluster, ledger, group); !known) return known;
-    const GroupNeed need = need_of(cluster, queue, group);
+    GroupNeed need = need_of(cluster, queue, group);
+    confine(need, confined ? &*confined : nullptr);
     const Fleet fleet = survey(ledger, need);
     if (fleet.nodes == 0) {
       return fail(ErrorCode::kUnavailable,
                   "queue " + queue.name + " has no node that has reported yet; retry");
     }
-    if (fleet.able < group.nodes_min) return never(queue, group, fleet);
+    if (fleet.able < group.nodes_min) return never(queue, group, fleet, reservation);
     if (auto known = check_types_known(ledger, group); !known) return known;
     needed += group.nodes_min;
     nodes = std::max(nodes, fleet.nodes);
@@ -367,6 +372,8 @@ Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Reques
   if (spec.time_limit.us == 0) spec.time_limit = (*queue)->time_default;
   if (spec.time_limit.us == 0) spec.time_limit = (*queue)->time_max;
   if (const Result<void> time = check_time(**queue, spec.time_limit); !time) return time.error();
+  const Result<void> reserved = check_reservation(cluster, who.user, terms_of(spec));
+  if (!reserved) return reserved.error();
   if (spec.priority > 0 && who.role == Role::kUser) {
     return fail(ErrorCode::kConflict,
                 "--priority: users may only lower it; ask an operator to raise it");
@@ -375,7 +382,8 @@ Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Reques
   if (spec.ports > kPortsPerJobMax)
     return invalid("--ports: at most " + std::to_string(kPortsPerJobMax));
   const bool known = before != nullptr && before->queue == spec.queue &&
-                     before->groups == spec.groups && before->topology == spec.topology;
+                     before->groups == spec.groups && before->topology == spec.topology &&
+                     before->reservation == spec.reservation;
   if (!known) {
     if (const Result<void> groups = check_groups(spec.groups); !groups) return groups.error();
   }
@@ -386,7 +394,8 @@ Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Reques
   if (!licences) return licences.error();
   spec.licences = *std::move(licences);
   if (known) return spec;
-  const Result<void> possible = check_possible(cluster, ledger, **queue, spec.groups);
+  const Result<void> possible =
+      check_possible(cluster, ledger, **queue, spec.groups, spec.reservation);
   if (!possible) return possible.error();
   const Result<void> topology = check_topology(cluster, ledger, **queue, spec);
   if (!topology) return topology.error();

@@ -21,7 +21,7 @@ Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Reques
 
 // Refuses what no set of the queue's nodes could ever hold, even if all of them were idle and up.
 Result<void> check_possible(const Cluster& cluster, const Ledger& ledger, const QueueConfig& queue,
-                            const std::vector<Group>& groups);
+                            const std::vector<Group>& groups, const std::string& reservation = "");
 
 // Disjoint ranges in rising order with the same elements. Overlapping ones are joined.
 Result<ArraySpec> ordered_array(const ArraySpec& array, std::uint32_t elements_max);

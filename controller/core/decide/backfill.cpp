@@ -258,31 +258,40 @@ std::optional<Readiness> ready_alone(const Present& present, const Group& group,
 
 }  // namespace
 
-std::optional<Instant> Backfill::ready_on(const Present& present, const Group& group,
-                                          const NodeFree& node, Window window) const {
+std::optional<Instant> Backfill::ready_on(const Present& present, const PlanRequest& request,
+                                          const Group& group, const NodeFree& node,
+                                          Span span) const {
+  const JobTerms& terms = *request.terms;
+  const Calendar& calendar = *present.calendar;
   const std::vector<Booking>& booked = bookings(node.id);
   const bool plain = group.gpu_milli == kMilliPerGpu && !group.one_clique;
   if (booked.empty() && node.gpus.size() <= 64 && plain) {
-    if (const auto known = ready_alone(present, group, node, window.from, window.latest))
+    const auto known = ready_alone(present, group, node, span.from, span.latest);
+    if (known && (!known->ready || calendar.allows(node.id, terms, *known->ready)))
       return known->ready;
   }
   Profile profile(present, node, booked);
-  for (const Instant at : profile.changes(window.from)) {
-    if (at > window.latest) return std::nullopt;
-    if (profile.holds(group, at, at + window.time)) return at;
+  std::vector<Instant> times = profile.changes(span.from);
+  for (const Instant opening : calendar.openings(node.id, terms, span.from))
+    times.push_back(opening);
+  std::sort(times.begin(), times.end());
+  for (const Instant at : times) {
+    if (at > span.latest) return std::nullopt;
+    if (calendar.allows(node.id, terms, at) && profile.holds(group, at, at + span.time)) return at;
   }
   return std::nullopt;
 }
 
 std::vector<Backfill::Candidate> Backfill::ready_nodes(const Present& present,
                                                        const PlanRequest& request,
-                                                       std::uint32_t index, Window window,
+                                                       std::uint32_t index, Span span,
                                                        const std::set<NodeId>& taken) const {
   std::vector<Candidate> ready;
   const QueueConfig* queue = present.cluster.find_queue(request.terms->queue);
   if (queue == nullptr) return ready;
   const Group& group = request.terms->groups[index];
-  const GroupNeed need = need_of(present.cluster, *queue, group);
+  GroupNeed need = need_of(present.cluster, *queue, group);
+  confine(need, present.calendar->confines(*request.terms));
   std::vector<bool> able;
   for (const NodeClass& node_class : present.ledger.classes()) {
     able.push_back(in_queue(need, node_class) &&
@@ -293,12 +302,12 @@ std::vector<Backfill::Candidate> Backfill::ready_nodes(const Present& present,
   const auto look_at = [&](const NodeFree& node) {
     if (!node.usable() || !able[node.node_class] || !is_named(need, node.id)) return;
     if (taken.count(node.id) != 0 || node.memory_mib_total < memory_needed(group, node)) return;
-    const auto at = ready_on(present, group, node, window);
+    const auto at = ready_on(present, request, group, node, span);
     if (!at) return;
     ready.push_back({*at, node.id});
     best.push(*at);
     if (best.size() > group.nodes_min) best.pop();
-    if (best.size() == group.nodes_min) window.latest = best.top();
+    if (best.size() == group.nodes_min) span.latest = best.top();
   };
   if (request.within != nullptr) {
     for (const NodeId id : *request.within) look_at(*present.ledger.find_node(id));
@@ -357,10 +366,12 @@ bool Backfill::is_booked_by_others(NodeId node, ElementKey element) const {
                      [&](const Booking& booking) { return booking.element != element; });
 }
 
-bool Backfill::is_booked(const std::vector<std::vector<NodeId>>& places) const {
+bool Backfill::is_booked(const Present& present,
+                         const std::vector<std::vector<NodeId>>& places) const {
   return std::any_of(places.begin(), places.end(), [&](const std::vector<NodeId>& nodes) {
-    return std::any_of(nodes.begin(), nodes.end(),
-                       [&](NodeId node) { return booked_.count(node) != 0; });
+    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+      return booked_.count(node) != 0 || present.calendar->is_listed(node);
+    });
   });
 }
 
@@ -373,7 +384,7 @@ std::optional<Backfill::Timed> Backfill::earliest(const Present& present,
     places = nodes_at(present, request, at);
     if (!places) return std::nullopt;
     // Without bookings what is ready stays ready.
-    if (at == asked || !is_booked(*places)) break;
+    if (at == asked || !is_booked(present, *places)) break;
     places.reset();
   }
   if (!places) return std::nullopt;

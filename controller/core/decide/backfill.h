@@ -15,6 +15,7 @@
 #include "base/types/ids.h"
 #include "base/types/time.h"
 #include "controller/core/cluster.h"
+#include "controller/core/decide/calendar.h"
 #include "controller/core/decide/horizon.h"
 #include "controller/core/decide/ledger.h"
 
@@ -31,12 +32,13 @@ struct PlannedStart {
   bool freed = false;                   // Others are stopped for it: see kRoomHeldFor.
 };
 
-// Both describe the present; bookings are the Backfill's own.
+// All describe the present; bookings are the Backfill's own.
 struct Present {
   const Cluster& cluster;
   const Ledger& ledger;
   const Horizon& horizon;
   Instant now;
+  const Calendar* calendar;  // Never null.
 };
 
 struct PlanRequest {
@@ -102,7 +104,7 @@ class Backfill {
     Instant ready;
     NodeId node;
   };
-  struct Window {
+  struct Span {
     Instant from;
     Duration time;
     Instant latest;  // Of interest.
@@ -114,10 +116,10 @@ class Backfill {
   PlannedStart& enter(const Present& present, const PlanRequest& request, Instant at,
                       const std::vector<std::vector<NodeId>>& places);
   const std::vector<Booking>& bookings(NodeId node) const;
-  std::optional<Instant> ready_on(const Present& present, const Group& group, const NodeFree& node,
-                                  Window window) const;
+  std::optional<Instant> ready_on(const Present& present, const PlanRequest& request,
+                                  const Group& group, const NodeFree& node, Span span) const;
   std::vector<Candidate> ready_nodes(const Present& present, const PlanRequest& request,
-                                     std::uint32_t group, Window window,
+                                     std::uint32_t group, Span span,
                                      const std::set<NodeId>& taken) const;
   std::vector<NodeId> choose(ElementKey element, std::vector<Candidate>& ready,
                              std::size_t wanted) const;
@@ -134,7 +136,8 @@ class Backfill {
   std::optional<Timed> earliest(const Present& present, const PlanRequest& request) const;
   // The same where the topology must be right.
   std::optional<Timed> earliest_near(const Present& present, const PlanRequest& request) const;
-  bool is_booked(const std::vector<std::vector<NodeId>>& places) const;
+  // Whether what is ready there now may not be so later.
+  bool is_booked(const Present& present, const std::vector<std::vector<NodeId>>& places) const;
 
   Plans plans_;
   std::map<std::string, std::uint32_t> planned_;  // By queue.

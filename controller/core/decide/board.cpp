@@ -65,10 +65,18 @@ struct Afterwards {
   void operator()(const ConfigApplied&) const {
     board.limits_only ? board.rebuild_limits(cluster) : board.rebuild(cluster);
   }
-  void operator()(const NodeEnrolled& event) const { refresh(event.node); }
+  void operator()(const ReservationSet&) const { reserve(); }
+  void operator()(const ReservationRemoved&) const { reserve(); }
+  void operator()(const NodeEnrolled& event) const {
+    refresh(event.node);
+    board.calendar.rebuild(cluster);
+  }
   void operator()(const NodeReported& event) const { refresh(event.node); }
   void operator()(const NodeStateChanged& event) const { refresh(event.node); }
-  void operator()(const NodeRemoved& event) const { refresh(event.node); }
+  void operator()(const NodeRemoved& event) const {
+    refresh(event.node);
+    board.calendar.rebuild(cluster);
+  }
   void operator()(const JobSubmitted& event) const {
     board.ledger.note_arrival(event.job, cluster.find_job(event.job)->facts().terms);
     board.limits.enter(cluster, cluster.find_job(event.job)->facts());
@@ -116,6 +124,11 @@ struct Afterwards {
   template <class Other>
   void operator()(const Other&) const {}
 
+  // What is planned was planned without it.
+  void reserve() const {
+    board.calendar.rebuild(cluster);
+    board.ledger.wake();
+  }
   void refresh(NodeId node) const {
     board.ledger.refresh_node(cluster, node);
     board.horizon.refresh_node(cluster, node);
@@ -137,6 +150,7 @@ struct Afterwards {
 void Board::rebuild(const Cluster& cluster) {
   ledger.rebuild(cluster);
   licences.rebuild(cluster);
+  calendar.rebuild(cluster);
   order.rebuild(cluster);
   horizon.rebuild({cluster, order.forecast, cluster.applied_at()});
   backfill = Backfill();

@@ -4,6 +4,7 @@
 
 #include "controller/core/cluster.h"
 #include "controller/core/decide/backfill.h"
+#include "controller/core/decide/calendar.h"
 #include "controller/core/decide/gates.h"
 #include "controller/core/decide/horizon.h"
 #include "controller/core/decide/ledger.h"
@@ -23,6 +24,7 @@ struct Board {
   LimitBook limits;
   Gates gates;
   Backfill backfill;  // Made anew by every whole round of passes.
+  Calendar calendar;
 
   void rebuild(const Cluster& cluster);
   // After a configuration that changed limits and nothing else.
@@ -32,7 +34,7 @@ struct Board {
   void after(const Cluster& cluster, const Event& event);
   bool limits_only = false;  // What the configuration under way changes.
   Present present(const Cluster& cluster, Instant now) const {
-    return {cluster, ledger, horizon, now};
+    return {cluster, ledger, horizon, now, &calendar};
   }
 };
 

@@ -11,6 +11,7 @@
 #include "controller/core/decide/place.h"
 #include "controller/core/decide/preempt.h"
 #include "controller/core/decide/quota_words.h"
+#include "controller/core/decide/reserved.h"
 #include "controller/core/decide/schedule.h"
 #include "controller/core/decide/trial.h"
 
@@ -38,16 +39,21 @@ struct Count {
   }
 };
 
-Count count_nodes(const Ledger& ledger, const GroupNeed& need, const std::set<NodeId>& avoided,
-                  const std::set<NodeId>& taken) {
+Count count_nodes(const Present& present, const GroupNeed& need, const PlaceRequest& request,
+                  const std::set<NodeId>& taken, Gaps* gaps = nullptr) {
   Count count;
-  for (const NodeFree& node : ledger.nodes()) {
+  for (const NodeFree& node : present.ledger.nodes()) {
     if (!node.exists) continue;
-    const NodeClass& node_class = ledger.classes()[node.node_class];
+    const NodeClass& node_class = present.ledger.classes()[node.node_class];
     if (!in_queue(need, node_class)) continue;
     ++count.total;
-    const Constraint failed = first_failed(need, node, node_class, avoided);
+    Constraint failed = first_failed(need, node, node_class, request.avoided);
     const bool is_taken = failed == Constraint::kFits && taken.count(node.id) != 0;
+    if (failed == Constraint::kFits && !is_taken &&
+        !present.calendar->allows(node.id, request.terms, present.now)) {
+      failed = Constraint::kReserved;
+      if (gaps != nullptr) gaps->add(present, node.id, request.terms);
+    }
     ++count.failing[is_taken ? kTaken : static_cast<std::size_t>(failed)];
   }
   return count;
@@ -79,7 +85,8 @@ std::string constraint_text(const Group& group, std::size_t index) {
   if (index == kTaken) return "not used by another group of this job";
   switch (static_cast<Constraint>(index)) {
     case Constraint::kNamed:
-      return "one of the nodes asked for";
+      return group.nodes_only.empty() ? "one of the nodes it may use"
+                                      : "one of the nodes asked for";
     case Constraint::kFeatures:
       return group.wish.empty() ? "all features asked for" : "features " + to_text(group.wish);
     case Constraint::kGpusTotal:
@@ -104,6 +111,8 @@ std::string constraint_text(const Group& group, std::size_t index) {
       return cpus_text(group, " free");
     case Constraint::kMemoryFree:
       return memory_text(group, " free");
+    case Constraint::kReserved:
+      return "not reserved for others before it would end";
     case Constraint::kFits:
       break;
   }
@@ -114,6 +123,8 @@ WaitReason reason_of(const Count& count, const Group& group) {
   const std::uint32_t needed = group.nodes_min;
   if (count.able() < needed) return WaitReason::kNeverPossible;
   if (count.able_and_up() < needed) return WaitReason::kNodesUnavailable;
+  const std::uint32_t reserved = count.of(Constraint::kReserved);
+  if (count.fit() < needed && count.fit() + reserved >= needed) return WaitReason::kReserved;
   const bool wants_gpus = group.gpus_per_node != 0;
   const std::uint32_t shared = count.of(Constraint::kAlone);
   const std::uint32_t gpus = count.of(Constraint::kGpusFree) + count.of(Constraint::kCliqueFree) +
@@ -149,6 +160,15 @@ struct Question {
   std::optional<Place> place(PlaceFailure* failure = nullptr) const {
     return find_place(board.present(cluster, now), {terms, avoided}, failure);
   }
+  // As far as what is free goes, whatever is reserved.
+  bool has_room() const {
+    PlaceRequest request{terms, avoided};
+    request.keeps_windows = false;
+    return find_place(board.present(cluster, now), request).has_value();
+  }
+  bool place_at(Instant at) const {
+    return find_place(board.present(cluster, at), {terms, avoided}).has_value();
+  }
   // Beside what is kept for others.
   bool may_start() const {
     const Instant end = now + terms.time_limit;
@@ -180,7 +200,7 @@ void fill_start(Explanation& why, const Question& asked) {
   const auto fits_after = [&](std::size_t count) {
     trial.undo_to(std::min(trial.steps(), count));
     while (trial.steps() < count) trial.release(ends[trial.steps()].attempt->place);
-    return asked.place().has_value();
+    return asked.has_room();
   };
   if (ends.empty() || !fits_after(ends.size())) return;
   std::size_t low = 1;
@@ -192,8 +212,10 @@ void fill_start(Explanation& why, const Question& asked) {
     else
       low = middle + 1;
   }
-  why.frees_last = ends[low - 1].attempt->key;
-  why.start_latest = ends[low - 1].at;
+  const RunningEnd& last = ends[low - 1];
+  if (!fits_after(low) || !asked.place_at(last.at)) return;
+  why.frees_last = last.attempt->key;
+  why.start_latest = last.at;
 }
 
 std::string nodes_text(std::uint32_t count) {
@@ -226,6 +248,7 @@ std::string sentence_of(const Explanation& why, const Question& asked) {
     text += "; " + std::to_string(blocker.nodes_failing) +
             (blocker.nodes_failing == 1 ? " fails: " : " fail: ") + blocker.constraint;
   }
+  if (!why.reserved.empty()) text += "; " + why.reserved;
   text += start_text(why, asked);
   if (why.reason == WaitReason::kNeverPossible) text += "; cancel it, or ask for less";
   if (why.reason == WaitReason::kNodesUnavailable)
@@ -317,8 +340,12 @@ void explain_room(Explanation& why, const Question& asked) {
   PlaceFailure failure;
   const bool fits = asked.place(&failure).has_value();
   const Group& group = terms.groups[fits ? 0 : failure.group.group];
-  const GroupNeed need = need_of(asked.cluster, *queue, group);
-  const Count count = count_nodes(asked.board.ledger, need, asked.avoided, failure.group.taken);
+  const Present present = asked.board.present(asked.cluster, asked.now);
+  GroupNeed need = need_of(asked.cluster, *queue, group);
+  confine(need, present.calendar->confines(terms));
+  Gaps gaps;
+  const Count count =
+      count_nodes(present, need, {terms, asked.avoided}, failure.group.taken, &gaps);
   fill_blockers(why, group, count);
   if (const PlannedStart* planned = asked.board.backfill.find(asked.element))
     why.planned_at = planned->at;
@@ -334,7 +361,10 @@ void explain_room(Explanation& why, const Question& asked) {
   if (const std::set<AttemptKey> victims = victims_of(asked); !victims.empty())
     return explain_victims(why, asked, victims);
   why.reason = reason_of(count, group);
-  if (why.reason != WaitReason::kNeverPossible) fill_start(why, asked);
+  if (why.reason == WaitReason::kReserved)
+    gaps.tell(why, asked.board.calendar, asked.now, group.nodes_min - count.fit());
+  else if (why.reason != WaitReason::kNeverPossible)
+    fill_start(why, asked);
   why.sentence = sentence_of(why, asked);
   QuotaBook& quotas = asked.board.limits.quotas;
   const QuotaTally* tally = quotas.find(asked.cluster, terms.queue, terms.account);
@@ -381,6 +411,7 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
         "tried again in " + to_text(record->not_before - now) + " after: " + record->reason;
     return why;
   }
+  if (explain_standing(why, cluster, board.calendar, job->facts(), now)) return why;
   const std::uint32_t active = job->count(ElementState::kActive);
   if (terms.array.running_max != 0 && active >= terms.array.running_max) {
     why.reason = WaitReason::kArrayLimit;
@@ -431,11 +462,17 @@ Verdict place_new(const Cluster& cluster, Board& board, const NewcomerQuestion& 
       find_place(board.present(cluster, now), {terms, {}, &board.backfill, end}, &failure);
   if (place) return *std::move(place);
   if (failure.scattered) return Wait{WaitReason::kScattered};
-  if (failure.held) return Wait{WaitReason::kKeptForOthers};
+  const Present present = board.present(cluster, now);
+  const OwnState own = board.calendar.standing(cluster, terms, now).state;
+  if (own != OwnState::kNone && own != OwnState::kOpen)
+    return Wait{WaitReason::kOutsideReservation};
   const Group& group = terms.groups[failure.group.group];
-  const Count count =
-      count_nodes(board.ledger, need_of(cluster, *queue, group), {}, failure.group.taken);
-  return Wait{reason_of(count, group)};
+  GroupNeed need = need_of(cluster, *queue, group);
+  confine(need, present.calendar->confines(terms));
+  const Count count = count_nodes(present, need, {terms, {}}, failure.group.taken);
+  const WaitReason reason = reason_of(count, group);
+  if (reason == WaitReason::kReserved || !failure.held) return Wait{reason};
+  return Wait{WaitReason::kKeptForOthers};
 }
 
 std::string sentence_for_new(const Cluster& cluster, Board& board, const NewcomerQuestion& asked,

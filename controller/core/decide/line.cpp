@@ -26,7 +26,8 @@ Line::DemandKey Line::key_of(const JobTerms& terms) {
   Digest digest;
   digest(1, "queue", terms.queue);
   digest(2, "groups", terms.groups);
-  return DemandKey{digest.value(), terms.queue, terms.groups, terms.licences, terms.topology};
+  return DemandKey{digest.value(), terms.queue,    terms.groups,
+                   terms.licences, terms.topology, terms.reservation};
 }
 
 Line::LaneKey Line::key_of(const Lane& lane) {

@@ -105,6 +105,7 @@ class Line {
     std::vector<Group> groups;
     std::vector<LicenceCount> licences;
     TopologyWish topology;
+    std::string reservation;
     auto operator<=>(const DemandKey&) const = default;
   };
   using ShapeKey = std::pair<DemandId, Duration>;

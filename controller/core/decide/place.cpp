@@ -142,7 +142,7 @@ class Search {
     is_known_fit_ = false;
     if (request_.planned != nullptr)
       by_name(*request_.planned);
-    else if (!group.nodes_only.empty())
+    else if (need_.is_confined)
       by_name(need_.only);
     else if (group.nodes_max > 1 && !topology().is_empty())
       by_nearness();
@@ -200,6 +200,11 @@ class Search {
       if (request_.avoided.count(node.id) != 0) return;
       if (node.memory_mib_free() < memory_needed(*group_, node)) return;
     } else if (failed_now(*group_, node, request_.avoided) != Constraint::kFits) {
+      return;
+    }
+    if (request_.keeps_windows &&
+        !present_.calendar->allows(node.id, request_.terms, present_.now)) {
+      held_ = true;
       return;
     }
     if (request_.backfill != nullptr &&
@@ -379,6 +384,7 @@ GroupNeed need_of(const Cluster& cluster, const QueueConfig& queue, const Group&
   need.group = &group;
   need.queue = queue.name;
   need.queue_listed = !queue.nodes.empty();
+  need.is_confined = !group.nodes_only.empty();
   for (const std::string& name : group.nodes_only) {
     if (const Node* node = cluster.find_node(name)) need.only.insert(node->id);
   }
@@ -390,6 +396,16 @@ GroupNeed need_of(const Cluster& cluster, const QueueConfig& queue, const Group&
 
 std::uint32_t cpus_needed(const Group& group, const NodeFree& node) {
   return group.exclusive ? node.cpus_total : group.cpus_per_node;
+}
+
+void confine(GroupNeed& need, const std::vector<NodeId>* nodes) {
+  if (nodes == nullptr) return;
+  std::set<NodeId> both;
+  for (const NodeId node : *nodes) {
+    if (!need.is_confined || need.only.count(node) != 0) both.insert(node);
+  }
+  need.only = std::move(both);
+  need.is_confined = true;
 }
 
 std::uint64_t memory_needed(const Group& group, const NodeFree& node) {
@@ -427,7 +443,7 @@ std::uint32_t gpus_free_for(const Group& group, const NodeFree& node) {
 }
 
 bool is_named(const GroupNeed& need, NodeId node) {
-  if (!need.group->nodes_only.empty() && need.only.count(node) == 0) return false;
+  if (need.is_confined && need.only.count(node) == 0) return false;
   return need.excluded.count(node) == 0;
 }
 
@@ -487,7 +503,8 @@ std::optional<Place> place_all(const Present& present, const PlaceRequest& reque
   Place place;
   std::set<NodeId> taken;
   for (const std::uint32_t i : scarcest_first(present.cluster, present.ledger, *queue, groups)) {
-    const GroupNeed need = need_of(present.cluster, *queue, groups[i]);
+    GroupNeed need = need_of(present.cluster, *queue, groups[i]);
+    confine(need, present.calendar->confines(request.terms));
     Search search(present, request, need, taken);
     std::vector<Member> members = members_for(present.ledger, search, groups[i]);
     if (members.empty()) {

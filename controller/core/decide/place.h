@@ -20,11 +20,14 @@ struct GroupNeed {
   const Group* group = nullptr;
   std::string queue;
   bool queue_listed = false;  // The queue names its nodes.
-  std::set<NodeId> only;      // Meaningful when group->nodes_only is not empty.
+  bool is_confined = false;   // To `only`: nodes asked for, those of a reservation, or both.
+  std::set<NodeId> only;
   std::set<NodeId> excluded;
 };
 
 GroupNeed need_of(const Cluster& cluster, const QueueConfig& queue, const Group& group);
+// Of a reservation's nodes only. Null: not confined.
+void confine(GroupNeed& need, const std::vector<NodeId>* nodes);
 
 // What one node must give, all of it for an exclusive group, memory by its share when the request
 // left it open.
@@ -55,6 +58,7 @@ enum class Constraint : std::uint8_t {
   kCliqueFree,
   kCpusFree,
   kMemoryFree,
+  kReserved,  // Not reserved for others before it would end; looked at by explain only.
   kFits,
 };
 // What all nodes of the class fail; kFits, though some may have too little memory, when nothing.
@@ -92,6 +96,7 @@ struct PlaceRequest {
   // Nodes to try alone first: where its start was planned. Null: none.
   const std::set<NodeId>* planned = nullptr;
   ElementKey element{};  // Its own plan is not in its way.
+  bool keeps_windows = true;  // Of reservations, when it runs to its limit.
 };
 
 struct PlaceFailure {

@@ -240,6 +240,7 @@ class RoomSearch {
 
   bool is_able(const GroupNeed& need, const NodeFree& node) const {
     if (!node.usable() || groups_.count(node.id) != 0 || is_booked(node.id)) return false;
+    if (!present_.calendar->allows(node.id, *request_.terms, present_.now)) return false;
     const NodeClass& node_class = present_.ledger.classes()[node.node_class];
     if (request_.within != nullptr &&
         !std::binary_search(request_.within->begin(), request_.within->end(), node.id))
@@ -252,7 +253,8 @@ class RoomSearch {
   using Rank = std::tuple<std::uint64_t, NodeId>;
 
   bool choose(const Group& group) {
-    const GroupNeed need = need_of(present_.cluster, queue_, group);
+    GroupNeed need = need_of(present_.cluster, queue_, group);
+    confine(need, present_.calendar->confines(*request_.terms));
     std::map<NodeId, Option> options;
     std::priority_queue<std::uint64_t> best;  // Worse than the best so many is of no use.
     std::uint64_t loss_max = UINT64_MAX;

@@ -220,10 +220,9 @@ class Pass {
     if (is_limited(job, *job.facts().terms)) return skip_lane(candidate);
     if (desk_.board.licences.find_lacking(job.facts().terms->licences) != nullptr)
       return refuse_unlicensed(candidate);
-    if (refused && !yield_plans(*job.facts().terms)) {
-      plan(*lane, job, *element);
+    if (!is_welcome(*lane, job)) return push_next(candidate);
+    if (refused && !yield_plans(*job.facts().terms) && !is_ready_after_all(*lane, job, *element))
       return push_next(candidate);
-    }
     PlaceFailure failure;
     std::optional<Place> place = place_for(job, *job.facts().terms, *element, failure);
     if (!place && failure.held && yield_plans(*job.facts().terms))
@@ -238,6 +237,21 @@ class Pass {
       start(candidate, job, *element, *std::move(place));
     else
       refuse(candidate, job, *element, failure.held);
+  }
+
+  // Whether its reservation, if it asks for one, would take it now. No start is planned for what
+  // waits for its own: its nodes are kept free as it is.
+  bool is_welcome(const Lane& lane, const Job& job) {
+    const JobTerms& terms = *lane.terms;
+    if (terms.reservation.empty()) return true;
+    if (is_barred(desk_.cluster, job.facts())) return false;
+    const OwnState state =
+        desk_.board.calendar.standing(desk_.cluster, *job.facts().terms, desk_.now).state;
+    if (state == OwnState::kOpen) return true;
+    if (state == OwnState::kTooLong) return false;  // Others of the shape may be a little shorter.
+    line_.set_refused(lane.shape, cursor_.round, false);
+    cursor_.unplannable.insert(lane.shape);
+    return false;
   }
 
   // Of a range of nodes the least may be within the limits when more are not.
@@ -319,6 +333,16 @@ class Pass {
     const JobTerms& terms = *job.facts().terms;
     return !orders_by_length(desk_.cluster, terms) ||
            has_waited_long(terms, desk_.board.order.node_gpus, waited(job));
+  }
+
+  // A job may be a little shorter than the one that its shape was refused for, and fit before what
+  // that one runs into.
+  bool is_ready_after_all(const Lane& lane, const Job& job, Element element) {
+    plan(lane, job, element);
+    const PlannedStart* start = desk_.board.backfill.find({job.facts().id, element});
+    if (start == nullptr || start->at > desk_.now) return false;
+    if (!start->freed) desk_.board.backfill.remove(ElementKey{job.facts().id, element});
+    return true;
   }
 
   void plan(const Lane& lane, const Job& job, Element element) {
@@ -411,8 +435,10 @@ bool can_avoid(const Cluster& cluster, const Ledger& ledger, const JobTerms& ter
                const std::set<NodeId>& avoided) {
   const QueueConfig* queue = cluster.find_queue(terms.queue);
   if (queue == nullptr) return true;
+  const std::optional<std::vector<NodeId>> confined = confined_nodes(cluster, terms.reservation);
   for (const Group& group : terms.groups) {
-    const GroupNeed need = need_of(cluster, *queue, group);
+    GroupNeed need = need_of(cluster, *queue, group);
+    confine(need, confined ? &*confined : nullptr);
     std::uint32_t able = 0;
     for (const NodeFree& node : ledger.nodes()) {
       if (!node.exists || !in_queue(need, ledger.classes()[node.node_class])) continue;

@@ -41,6 +41,18 @@ TEST_F(When, ReadsDatesAndTimes) {
   EXPECT_EQ(parsed("90m"), "2026-11-30T15:37:57Z");
 }
 
+TEST_F(When, ReadsWhatIsToCome) {
+  const auto ahead = [&](std::string_view text) {
+    auto at = parse_when_ahead(text, now_);
+    return at.ok() ? to_rfc3339(*at) : "error: " + at.error().message;
+  };
+  EXPECT_EQ(ahead("now"), "2026-11-30T17:07:57Z");
+  EXPECT_EQ(ahead("tomorrow"), "2026-11-30T23:00:00Z");
+  EXPECT_EQ(ahead("2h"), "2026-11-30T19:07:57Z");
+  EXPECT_EQ(ahead("2026-12-01T08:00"), "2026-12-01T07:00:00Z");
+  EXPECT_EQ(ahead("yesterday").substr(0, 6), "error:");
+}
+
 TEST_F(When, RefusesTheRest) {
   for (const char* text : {"", "soon", "2026-13-01", "2026-02-30", "2026-11-30T25:00", "2026/11/30",
                            "-7d", "7", "2026-11-30T18:07:5", "99999999d"}) {

@@ -21,7 +21,9 @@ class World {
   bool pass_wanted = false;
   Instant at{seconds(1000).us};
 
-  Now now() const { return {at, WallTime{at.us + 1700000000000000}}; }
+  Duration wall_step;  // What the wall clock was set forward or, negative, back by.
+
+  Now now() const { return {at, WallTime{at.us + wall_step.us + 1700000000000000}}; }
 
   Outcome step(const Command& command) {
     Outcome out = engine.step(command, now());

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "controller/host/reservation_rows.h"
+
 namespace muster {
 namespace {
 
@@ -29,6 +31,48 @@ TEST(NodeOfRank, OneGroupMayHaveAnySize) {
   EXPECT_EQ(node_of_rank(groups, 4, 6), 3U);
   EXPECT_EQ(node_of_rank({group_of(1, 4, 2), group_of(1, 4, 2)}, 4, 0), std::nullopt);
   EXPECT_EQ(node_of_rank({}, 0, 0), std::nullopt);
+}
+
+TEST(ReservedNodes, ShowWhatIsOnOrComesNext) {
+  const WallTime now{hours(1000).us};
+  Reservation course;
+  course.name = "course";
+  course.nodes = {"n1", "n2"};
+  course.start = WallTime{hours(999).us};
+  course.duration = hours(2);
+  course.accounts = {"lab"};
+  Reservation fan = course;
+  fan.name = "fan";
+  fan.nodes = {"n2"};
+  fan.maintenance = true;
+  Reservation later = fan;
+  later.name = "later";
+  later.nodes = {"n1", "n3"};
+  later.start = WallTime{hours(1010).us};
+  Reservation over = later;
+  over.name = "over";
+  over.start = WallTime{hours(10).us};
+  const std::vector<Reservation> all{course, fan, later, over};
+  const ReservedNodes reserved(all, now);
+  const auto shown = [&](const std::string& name, const std::string& state) {
+    NodeRow row;
+    row.name = name;
+    row.state = state;
+    reserved.fill(row);
+    return row.state + " " + row.reservation;
+  };
+  EXPECT_EQ(shown("n1", "up"), "reserved course");
+  EXPECT_EQ(shown("n1", "drained"), "drained course");
+  EXPECT_EQ(shown("n2", "up"), "maintenance fan");
+  EXPECT_EQ(shown("n3", "up"), "up later");
+  EXPECT_EQ(shown("n4", "up"), "up ");
+  const std::vector<ReservationRow> rows = reservation_rows(all, now);
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0].state, "active");
+  EXPECT_EQ(rows[0].nodes, "n[1-2]");
+  EXPECT_EQ(rows[0].end, WallTime{hours(1001).us});
+  EXPECT_EQ(rows[2].state, "waiting");
+  EXPECT_EQ(rows[3].state, "over");
 }
 
 }  // namespace

@@ -28,6 +28,14 @@ void fill(World& world) {
   world.step(ApplyConfig{World::admin(), config});
   world.add_node("n1", World::inventory("1", 4));
   world.add_node("n2", World::inventory("2", 4));
+  ReservationSpec reserved;
+  reserved.nodes = {"n1", "n2"};
+  reserved.start = WallTime{world.now().wall.us + days(3).us};
+  reserved.duration = hours(2);
+  reserved.every = days(7);
+  reserved.accounts = {"lab"};
+  reserved.flex = true;
+  world.step(SetReservation{World::admin(), "course", true, reserved});
   NewJob array = World::job(1, 1, "array");
   array.spec.array.ranges = {{1, 9, 2}};
   array.spec.array.running_max = 2;
@@ -104,6 +112,8 @@ TEST(Snapshot, GivesBackTheSameCluster) {
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(payload_of(*again), payload);
   EXPECT_EQ(again->jobs_unfinished(), 3U);
+  EXPECT_EQ(again->reservations(), world.engine.cluster().reservations());
+  EXPECT_EQ(again->reservations().size(), 1U);
   EXPECT_EQ(decoder.wall(), WallTime{7});
 }
 
