@@ -42,6 +42,10 @@ struct NodeRow {
   std::string reservation;  // That is on or comes next; empty: none.
   WallTime reserved_from;
   WallTime reserved_until;
+  std::string drain_reason;  // While it is drained, whatever its state; with the following.
+  std::string drained_by;
+  WallTime drained_since;
+  WallTime drain_deadline;  // What still runs then is requeued; 0: none.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "name", self.name);
@@ -61,6 +65,10 @@ struct NodeRow {
     visit(26, "reservation", self.reservation);
     visit(27, "reserved_from", self.reserved_from);
     visit(28, "reserved_until", self.reserved_until);
+    visit(29, "drain_reason", self.drain_reason);
+    visit(30, "drained_by", self.drained_by);
+    visit(31, "drained_since", self.drained_since);
+    visit(32, "drain_deadline", self.drain_deadline);
   }
 };
 struct NodesBody {
@@ -271,10 +279,12 @@ struct DatabaseSkipBody {
 struct NodeChangeBody {
   std::vector<std::string> nodes;
   std::string reason;
+  WallTime deadline;  // Of a drain: what still runs then is requeued; 0: none.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "nodes", self.nodes);
     visit(2, "reason", self.reason);
+    visit(26, "deadline", self.deadline);
   }
 };
 

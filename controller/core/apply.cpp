@@ -131,8 +131,14 @@ void ClusterApply::operator()(const NodeStateChanged& event) {
     node.state = event.state;
     node.reason = event.reason;
     node.by = event.by;
-    if (event.state == NodeState::kDrained) node.drained = true;
-    if (event.state == NodeState::kUp) node.drained = false;
+    if (event.state == NodeState::kUp) node.drain = {};
+    node.drained =
+        event.state != NodeState::kUp && (node.drained || event.state == NodeState::kDrained);
+    if (event.state != NodeState::kDrained) return;
+    const Drain& before = node.drain;
+    const bool is_same = before.reason == event.reason && before.by == event.by &&
+                         before.deadline == event.deadline && before.since != WallTime{};
+    if (!is_same) node.drain = Drain{event.reason, event.by, stamp.wall, event.deadline};
   });
 }
 

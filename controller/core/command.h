@@ -115,6 +115,7 @@ struct ChangeNodes {
   NodeVerb verb = NodeVerb::kDrain;
   std::vector<std::string> nodes;
   std::string reason;
+  WallTime deadline = {};  // Of a drain: what still runs then is requeued. 0: none.
 };
 // A node's transport key became known (by join token or by an administrator's file).
 struct EnrolNode {

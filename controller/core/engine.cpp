@@ -139,6 +139,7 @@ void wake_backoffs(Step& step) {
 void tick(Step& step) {
   suspect_silent(step);
   check_deadlines(step);
+  keep_drain_deadlines(step);
   end_reservations(step);
   wake_backoffs(step);
   step.brain().board.gates.tick(step.cluster(), step.now().at, step.now().wall);

@@ -94,12 +94,14 @@ struct NodeStateChanged {
   NodeState state = NodeState::kUp;
   std::string reason;
   std::string by;
+  WallTime deadline = {};  // Of a drain: what still runs then is requeued. 0: none.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "node", self.node);
     visit(2, "state", self.state);
     visit(3, "reason", self.reason);
     visit(4, "by", self.by);
+    visit(26, "deadline", self.deadline);
   }
 };
 

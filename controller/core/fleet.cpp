@@ -55,8 +55,12 @@ void note_inventory(Step& step, const Node& node, const std::string& boot_id,
 void back_from_silence(Step& step, NodeId id) {
   const Node& node = *step.cluster().find_node(id);
   if (node.state != NodeState::kSuspect && node.state != NodeState::kDead) return;
-  step.emit(NodeStateChanged{id, node.drained ? NodeState::kDrained : NodeState::kUp, "heard again",
-                             "controller"});
+  if (node.drained) {  // As it was drained, by whom and why.
+    step.emit(NodeStateChanged{id, NodeState::kDrained, node.drain.reason, node.drain.by,
+                               node.drain.deadline});
+  } else {
+    step.emit(NodeStateChanged{id, NodeState::kUp, "heard again", "controller", {}});
+  }
 }
 
 void set_connected(Step& step, NodeId id, bool connected) {
@@ -106,6 +110,34 @@ Result<void> may_change(const Requester& who, NodeVerb verb) {
                                                 : "only an operator may change nodes");
 }
 
+Result<void> check_drain(Step& step, const ChangeNodes& command) {
+  if (command.verb != NodeVerb::kDrain) return {};
+  if (command.reason.empty()) {
+    return fail(ErrorCode::kInvalid,
+                "drain: say why with --reason TEXT; it is shown to users and kept");
+  }
+  const WallTime now = step.now().wall;
+  if (command.deadline == WallTime{} || command.deadline > now) return {};
+  return fail(ErrorCode::kInvalid, "drain: the deadline " + to_rfc3339(command.deadline) +
+                                       " lies in the past (it is " + to_rfc3339(now) + ")");
+}
+
+// The node's jobs had until its drain's deadline. Those that must not be repeated end.
+void empty_node(Step& step, const Node& node) {
+  const std::set<AttemptKey> keys = step.cluster().attempts_on(node.id);
+  for (const AttemptKey& key : keys) {
+    const Attempt* attempt = step.cluster().find_attempt(key);
+    if (attempt == nullptr || attempt->stopping) continue;
+    const bool may_repeat = step.cluster().find_job(key.job)->facts().terms->requeue;
+    Cause cause;
+    cause.kind = may_repeat ? CauseKind::kRequeued : CauseKind::kCancelled;
+    cause.by = "the drain of node " + node.name;
+    cause.evidence = node.drain.reason;
+    cause.node = node.name;
+    stop_attempt(step, key, std::move(cause), may_repeat);
+  }
+}
+
 Result<void> check_removal(Step& step, const Node& node) {
   const std::set<AttemptKey>& on = step.cluster().attempts_on(node.id);
   if (on.empty()) return {};
@@ -119,10 +151,10 @@ void change_node(Step& step, const ChangeNodes& command, const Node& node) {
   const NodeId id = node.id;
   switch (command.verb) {
     case NodeVerb::kDrain:
-      step.emit(NodeStateChanged{id, NodeState::kDrained, command.reason, by});
+      step.emit(NodeStateChanged{id, NodeState::kDrained, command.reason, by, command.deadline});
       break;
     case NodeVerb::kResume: {
-      step.emit(NodeStateChanged{id, NodeState::kUp, command.reason, by});
+      step.emit(NodeStateChanged{id, NodeState::kUp, command.reason, by, {}});
       break;
     }
     case NodeVerb::kRemove:
@@ -132,7 +164,7 @@ void change_node(Step& step, const ChangeNodes& command, const Node& node) {
       break;
     case NodeVerb::kConfirmDead:
       set_connected(step, id, false);
-      step.emit(NodeStateChanged{id, NodeState::kDead, command.reason, by});
+      step.emit(NodeStateChanged{id, NodeState::kDead, command.reason, by, {}});
       lose_members(step, *step.cluster().find_node(id), "confirmed dead by " + by);
       break;
   }
@@ -208,6 +240,9 @@ void change_nodes(Step& step, const ChangeNodes& command) {
   if (const Result<void> may = may_change(command.who, command.verb); !may) {
     return step.refuse(may.error());
   }
+  if (const Result<void> drain = check_drain(step, command); !drain) {
+    return step.refuse(drain.error());
+  }
   if (command.nodes.empty()) return step.refuse(fail(ErrorCode::kInvalid, "no node was named"));
   for (const std::string& name : command.nodes) {
     const Node* node = node_of(step, name);
@@ -239,6 +274,17 @@ void enrol_node(Step& step, const EnrolNode& command) {
   step.emit(NodeEnrolled{id, command.node, command.public_key, name_of_requester(command.who)});
 }
 
+void keep_drain_deadlines(Step& step) {
+  std::vector<NodeId> due;
+  for (const auto& [id, node] : step.cluster().nodes()) {
+    const WallTime deadline = node.drain.deadline;
+    if (deadline != WallTime{} && deadline <= step.now().wall) due.push_back(id);
+  }
+  for (const NodeId id : due) {
+    if (!step.is_full()) empty_node(step, *step.cluster().find_node(id));
+  }
+}
+
 void suspect_silent(Step& step) {
   const Duration limit = step.cluster().config().limits.suspect_after;
   std::vector<NodeId> fresh;
@@ -261,7 +307,7 @@ void suspect_silent(Step& step) {
     }
     if (step.liveness().braked) continue;
     const std::string reason = "not heard for " + to_text(limit);
-    step.emit(NodeStateChanged{id, NodeState::kSuspect, reason, "controller"});
+    step.emit(NodeStateChanged{id, NodeState::kSuspect, reason, "controller", {}});
   }
 }
 

@@ -18,5 +18,7 @@ void take_loss(Step& step, const WorkerLost& command);
 void change_nodes(Step& step, const ChangeNodes& command);
 void enrol_node(Step& step, const EnrolNode& command);
 void suspect_silent(Step& step);
+// What still runs on nodes whose drain's deadline has passed is requeued.
+void keep_drain_deadlines(Step& step);
 
 }  // namespace muster

@@ -11,6 +11,22 @@
 
 namespace muster {
 
+// Who wants the node empty, why, since when, and until when its jobs may take.
+struct Drain {
+  std::string reason;
+  std::string by;
+  WallTime since;
+  WallTime deadline;  // 0: none.
+  auto operator<=>(const Drain&) const = default;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "reason", self.reason);
+    visit(2, "by", self.by);
+    visit(3, "since", self.since);
+    visit(4, "deadline", self.deadline);
+  }
+};
+
 struct Node {
   NodeId id;
   std::string name;
@@ -22,6 +38,7 @@ struct Node {
   bool drained = false;  // What it goes back to when a suspect or dead node is heard again.
   std::string reason;
   std::string by;
+  Drain drain;  // Meaningful while drained.
 
   bool has_reported() const { return !boot_id.empty(); }
   bool takes_work() const { return state == NodeState::kUp && has_reported(); }
@@ -37,6 +54,7 @@ struct Node {
     visit(8, "drained", self.drained);
     visit(9, "reason", self.reason);
     visit(10, "by", self.by);
+    visit(26, "drain", self.drain);
   }
 };
 

@@ -307,8 +307,11 @@ bool Intake::audited(const Caller& caller, Verb verb, const std::string& what) {
 void Intake::change_nodes(const Caller& caller, const Request& request) {
   const auto body = decode<NodeChangeBody>(request.body);
   if (!body) return refuse(caller, body.error());
-  if (!audited(caller, request.verb, joined(body->nodes) + ": " + body->reason)) return;
-  push(caller, ChangeNodes{caller.who, node_verb(request.verb), body->nodes, body->reason});
+  std::string what = joined(body->nodes) + ": " + body->reason;
+  if (body->deadline != WallTime{}) what += "; deadline " + to_rfc3339(body->deadline);
+  if (!audited(caller, request.verb, what)) return;
+  push(caller,
+       ChangeNodes{caller.who, node_verb(request.verb), body->nodes, body->reason, body->deadline});
 }
 
 void Intake::change_reservation(const Caller& caller, const Request& request) {

@@ -224,6 +224,12 @@ NodeRow node_row(const NodeView& view, const ViewState& state) {
   row.name = node.name;
   row.state = node.has_reported() ? std::string(name_of(node.state)) : "unreported";
   row.reason = node.reason;
+  if (node.drained) {
+    row.drain_reason = node.drain.reason;
+    row.drained_by = node.drain.by;
+    row.drained_since = node.drain.since;
+    row.drain_deadline = node.drain.deadline;
+  }
   row.connected = view.connected;
   row.cpus = node.inventory.cpus;
   row.cpus_used = view.cpus_used;

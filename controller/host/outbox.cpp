@@ -14,6 +14,7 @@ void merge(ViewChange& into, ViewChange&& from) {
   into.nodes.insert(into.nodes.end(), std::make_move_iterator(from.nodes.begin()),
                     std::make_move_iterator(from.nodes.end()));
   if (from.config != nullptr) into.config = std::move(from.config);
+  if (from.reservations != nullptr) into.reservations = std::move(from.reservations);
 }
 
 }  // namespace

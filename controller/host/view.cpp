@@ -79,9 +79,9 @@ std::shared_ptr<const JobView> ViewSource::job_view(const Engine& engine, const 
 std::shared_ptr<const NodeView> ViewSource::node_view(const Engine& engine, const Node& node) {
   auto& known = known_[node.id];
   const bool same = known != nullptr && known->state == node.state &&
-                    known->reason == node.reason && known->boot_id == node.boot_id &&
-                    known->device_ids == node.device_ids && known->public_key == node.public_key &&
-                    known->inventory == node.inventory;
+                    known->reason == node.reason && known->drain == node.drain &&
+                    known->boot_id == node.boot_id && known->device_ids == node.device_ids &&
+                    known->public_key == node.public_key && known->inventory == node.inventory;
   if (!same) known = std::make_shared<const Node>(node);
   auto view = std::make_shared<NodeView>();
   view->node = known;

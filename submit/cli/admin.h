@@ -20,6 +20,7 @@ int reservation_change(const Invocation& call, std::string_view verb,
                        std::span<const std::string> words);
 int reservation_list(const Invocation& call, std::string_view verb,
                      std::span<const std::string> words);
+int node_roll(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int queue_list(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int account_list(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 // queue, account, qos, user: add, set, remove.

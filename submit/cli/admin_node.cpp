@@ -5,6 +5,7 @@
 #include "submit/cli/admin.h"
 #include "submit/cli/caller.h"
 #include "submit/cli/terminal.h"
+#include "submit/cli/when.h"
 
 namespace muster {
 
@@ -66,6 +67,13 @@ int node_change(const Invocation& call, std::string_view verb, std::span<const s
   body.reason = call.options().text("reason");
   if (body.reason.empty() && found->verb != Verb::kNodeResume) {
     return fail_usage(call, shown + ": say why with --reason TEXT; it is shown to users and kept");
+  }
+  if (call.options().has("deadline")) {
+    if (found->verb != Verb::kNodeDrain)
+      return fail_usage(call, shown + ": --deadline is for node drain and node roll");
+    auto deadline = parse_when_ahead(call.options().text("deadline"), wall_now());
+    if (!deadline) return fail_usage(call, "--deadline: " + deadline.error().message);
+    body.deadline = *deadline;
   }
   Caller caller(call);
   auto reply = caller.ask<ChangeReply>(found->verb, body);

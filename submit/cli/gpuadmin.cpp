@@ -15,6 +15,35 @@ constexpr std::array kOptions{
            .kind = K::kText,
            .help = "why a node is drained, removed, dead or reserved, or records are skipped",
            .example = "'fan broken'"},
+    Option{
+        .name = "deadline",
+        .value = "TIME",
+        .kind = K::kText,
+        .help = "node drain, roll: requeue what still runs then: 2026-11-30T18:00, 2h (from now)",
+        .example = "2h"},
+    Option{.name = "run",
+           .value = "COMMAND",
+           .kind = K::kText,
+           .help = "node roll: run it here for each node, with {node} in it replaced",
+           .example = "'ssh {node} apt-get -y upgrade'"},
+    Option{.name = "reboot",
+           .help = "node roll: reboot each node (by ssh, or by --run) and wait for its new boot"},
+    Option{.name = "max-down",
+           .value = "N",
+           .kind = K::kCount,
+           .help = "node roll: at most so many of the nodes at once",
+           .example = "2",
+           .max = 100000},
+    Option{.name = "back-within",
+           .value = "TIME",
+           .kind = K::kDuration,
+           .help = "node roll: a node that is not back by then has failed (default 30m)",
+           .example = "30m"},
+    Option{.name = "resume",
+           .value = "ID",
+           .kind = K::kName,
+           .help = "node roll: go on with the roll of this id",
+           .example = "3f2a91c0"},
     Option{.name = "nodes",
            .value = "NODES",
            .kind = K::kHosts,
@@ -106,6 +135,7 @@ constexpr Command kCommand{
     .synopsis =
         "gpuadmin node add NAME [--key Z85]\n"
         "gpuadmin node drain|resume|remove|confirm-dead NODES --reason TEXT\n"
+        "gpuadmin node roll NODES --run COMMAND|--reboot --max-down N --reason TEXT [options]\n"
         "gpuadmin reservation add NAME --nodes NODES|--count N --start TIME --duration TIME "
         "[options]\n"
         "gpuadmin reservation set NAME options\n"
@@ -140,6 +170,10 @@ constexpr Command kCommand{
         "  node remove        forget nodes that hold nothing\n"
         "  node confirm-dead  your word that these nodes run nothing any more; their jobs may "
         "start elsewhere\n"
+        "  node roll          drain, act on and take back these nodes, a few at a time; to be gone "
+        "on "
+        "with after\n"
+        "                     an interruption by --resume\n"
         "  reservation        keep nodes for users or accounts, or free for maintenance, at some "
         "time; jobs of others\n"
         "                     end before it, jobs submitted with --reservation run within it\n"
@@ -171,6 +205,7 @@ constexpr Command kCommand{
     .examples =
         "gpuadmin node add n3\n"
         "gpuadmin node drain n[1-2] --reason 'new kernel'\n"
+        "gpuadmin node roll n[1-16] --reboot --max-down 2 --reason 'new kernel'\n"
         "gpuadmin queue set day time_max=12h accounts=vision,speech\n"
         "gpuadmin limit set account vision gpus=64 user.gpus=8\n"
         "gpuadmin reservation add kernel --nodes n[1-8] --start 2026-11-30T18:00 --duration 2h "
@@ -178,7 +213,8 @@ constexpr Command kCommand{
         "gpuadmin config check /etc/muster/controller.toml\n"
         "gpuadmin drill controller --pid $(pidof muster-controller) --user kim",
     .exit_status =
-        "1    drill: something was lost, repeated or billed wrongly\n"
+        "1    drill: something was lost, repeated or billed wrongly; node roll: not all nodes are "
+        "done\n"
         "78   config check, db migrate: the configuration is wrong",
 };
 
@@ -192,6 +228,7 @@ constexpr std::array kVerbs{
     VerbEntry{"node resume", node_change},
     VerbEntry{"node remove", node_change},
     VerbEntry{"node confirm-dead", node_change},
+    VerbEntry{"node roll", node_roll},
     VerbEntry{"reservation add", reservation_change},
     VerbEntry{"reservation set", reservation_change},
     VerbEntry{"reservation remove", reservation_change},

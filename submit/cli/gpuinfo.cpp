@@ -68,6 +68,16 @@ std::string reservation_note(const NodeRow& node) {
          local_time(is_on ? node.reserved_until : node.reserved_from);
 }
 
+// "new kernel (user root (uid 0), since 2026-11-30 18:07; requeues at 2026-11-30 20:00)"
+std::string drain_note(const NodeRow& node) {
+  if (node.drained_since.us == 0) return node.reason;
+  std::string text =
+      node.drain_reason + " (" + node.drained_by + ", since " + local_time(node.drained_since);
+  if (node.drain_deadline.us != 0) text += "; requeues at " + local_time(node.drain_deadline);
+  text += ")";
+  return node.state == "drained" || node.reason.empty() ? text : node.reason + "; " + text;
+}
+
 int show_reservations(const Invocation& call, Caller& caller) {
   auto reply = caller.ask<ReservationsReply>(Verb::kReservations, NoBody{});
   if (!reply) return fail_command(call, reply.error());
@@ -88,7 +98,7 @@ std::string nodes_table(const std::vector<NodeRow>& rows, const Terminal& termin
                                     [](const DeviceRow& gpu) { return gpu.milli_used != 0; });
     const std::string memory =
         memory_to_text(node.memory_mib_used) + "/" + memory_to_text(node.memory_mib);
-    std::string note = node.reason;
+    std::string note = drain_note(node);
     if (!node.connected && note.empty()) note = "not connected";
     if (!node.reservation.empty())
       note = reservation_note(node) + (note.empty() ? "" : "; " + note);

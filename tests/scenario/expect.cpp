@@ -55,7 +55,12 @@ class Expectation {
     if (node == nullptr)
       return word(2) == "gone" ? Result<void>() : wrong("node " + word(1), "none");
     const std::string state(name_of(node->state));
-    return state == word(2) ? Result<void>() : wrong("node " + word(1) + " " + word(2), state);
+    if (state != word(2)) return wrong("node " + word(1) + " " + word(2), state);
+    const Drain& drain = node->drain;
+    const std::string since = drain.since == WallTime{} ? "" : to_rfc3339(drain.since);
+    return check_options(Options{{"reason", node->drained ? drain.reason : node->reason},
+                                 {"by", drain.by},
+                                 {"since", since}});
   }
 
   Result<void> check_gone() {

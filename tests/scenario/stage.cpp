@@ -607,7 +607,10 @@ Result<void> Stage::nodes(const Statement& statement) {
   if (statement.verb == "dead") verb = NodeVerb::kConfirmDead;
   Requester who = World::admin();
   if (!statement.option("user").empty()) who = requester(statement);
-  command(ChangeNodes{who, verb, {statement.words[0]}, statement.option("reason", "test")});
+  ChangeNodes change{who, verb, {statement.words[0]}, statement.option("reason", "test")};
+  if (!statement.option("deadline").empty())
+    change.deadline = wall_at(statement.option("deadline"));
+  command(change);
   return {};
 }
 

@@ -51,6 +51,8 @@ class Stage {
   Result<void> wall_clock(const Statement& statement);
   Result<void> expect(const Statement& statement);
 
+  // The wall clock, as it stood at the beginning, after so much of the scenario.
+  WallTime wall_at(const std::string& time) const;
   Requester requester(const Statement& statement) const;
   Result<ElementKey> element(const std::string& name, bool* given = nullptr) const;
   Result<JobSelection> selection(const Statement& statement) const;

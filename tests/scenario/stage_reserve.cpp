@@ -21,14 +21,15 @@ std::uint32_t count_of(const std::string& text) {
 
 }  // namespace
 
+WallTime Stage::wall_at(const std::string& time) const {
+  return {world_.now().wall.us - world_.wall_step.us - clock_.us + time_of(time).us};
+}
+
 Result<void> Stage::reserve(const Statement& statement) {
   if (statement.words.empty()) return fail(ErrorCode::kInvalid, "reserve NAME");
   begin();
-  const WallTime zero{world_.now().wall.us - world_.wall_step.us - clock_.us};
   const auto given = [&](const char* key) { return statement.options.count(key) != 0; };
-  const auto wall = [&](const char* key) {
-    return WallTime{zero.us + time_of(statement.option(key)).us};
-  };
+  const auto wall = [&](const char* key) { return wall_at(statement.option(key)); };
   ReservationSpec spec;
   spec.nodes = split(statement.option("nodes"), ',');
   spec.count = count_of(statement.option("count", "0"));

@@ -272,9 +272,10 @@ std::optional<Instant> Backfill::ready_on(const Present& present, const PlanRequ
   }
   Profile profile(present, node, booked);
   std::vector<Instant> times = profile.changes(span.from);
-  for (const Instant opening : calendar.openings(node.id, terms, span.from))
-    times.push_back(opening);
-  std::sort(times.begin(), times.end());
+  if (const auto openings = calendar.openings(node.id, terms, span.from); !openings.empty()) {
+    times.insert(times.end(), openings.begin(), openings.end());
+    std::sort(times.begin(), times.end());
+  }
   for (const Instant at : times) {
     if (at > span.latest) return std::nullopt;
     if (calendar.allows(node.id, terms, at) && profile.holds(group, at, at + span.time)) return at;

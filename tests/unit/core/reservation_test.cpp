@@ -238,13 +238,13 @@ class Mix {
 
 TEST(Reservation, NoJobOfOthersRunsInAWindowByItsLimit) {
   std::uint64_t words = 0;
-  for (std::uint64_t seed = 1; seed <= 12 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= 8 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Mix mix(seed);
-    mix.run(120);
+    mix.run(100);
     words += mix.words_checked();
   }
-  EXPECT_GT(words, 50U);
+  EXPECT_GT(words, 20U);
 }
 
 }  // namespace
