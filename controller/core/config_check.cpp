@@ -99,7 +99,8 @@ Result<void> check_queues(const ClusterConfig& config) {
     }
   }
   if (has(config.queues, config.queue_default)) return {};
-  return invalid("queue_default: there is no queue " + escape_for_terminal(config.queue_default));
+  return invalid("queue_default: there is no queue " + escape_for_terminal(config.queue_default) +
+                 "; name one that there is as queue_default first");
 }
 
 // Walks up from every account; a walk longer than there are accounts goes in a circle.

@@ -276,7 +276,14 @@ Verdict Engine::would_place(const Requester& who, const JobSpec& spec) const {
                    impl_->brain.cluster.applied_at());
 }
 
-Standing Engine::standing(Instant now) const { return impl_->brain.board.order.standing(now); }
+Standing Engine::standing(Instant now) const {
+  const Order& order = impl_->brain.board.order;
+  Standing standing = order.standing(now);
+  Shares::Count counted = order.shares.count(impl_->brain.cluster, now);
+  standing.factors = std::move(counted.factors);
+  standing.rows = std::move(counted.rows);
+  return standing;
+}
 
 const Cluster& Engine::cluster() const { return impl_->brain.cluster; }
 const Liveness& Engine::liveness() const { return impl_->brain.liveness; }

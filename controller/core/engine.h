@@ -66,7 +66,8 @@ class Engine {
   WaitReason wait_reason(JobId job) const;
   // Whether, and where, the job would start now; nothing is changed. For --dry-run.
   Verdict would_place(const Requester& who, const JobSpec& spec) const;
-  // Who used how much of their share, and what jobs' turns are counted from. Costs nothing.
+  // Who used how much of their share, and what jobs' turns are counted from, up to now. Costs by
+  // accounts and users.
   Standing standing(Instant now) const;
 
   const Cluster& cluster() const;

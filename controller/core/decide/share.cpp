@@ -192,6 +192,12 @@ void Shares::ended(const AttemptKey& key) {
 }
 
 void Shares::refresh(const Cluster& cluster, Instant now) {
+  Count counted = count(cluster, now);
+  factors_ = std::move(counted.factors);
+  rows_ = std::move(counted.rows);
+}
+
+Shares::Count Shares::count(const Cluster& cluster, Instant now) const {
   const Duration half_life = cluster.config().priority.half_life;
   std::map<UsageKey, std::uint64_t> used;
   for (const auto& [key, usage] : cluster.usage()) used[key] = usage.decayed(now, half_life);
@@ -209,8 +215,7 @@ void Shares::refresh(const Cluster& cluster, Instant now) {
     rows->push_back(
         {node.account, node.uid, node.is_user, depth, node.share, tree.used_of(node), node.factor});
   });
-  factors_ = std::move(factors);
-  rows_ = std::move(rows);
+  return {std::move(factors), std::move(rows)};
 }
 
 }  // namespace muster

@@ -22,7 +22,12 @@ class Shares {
   void launched(const Cluster& cluster, const AttemptKey& key);
   void ended(const AttemptKey& key);
 
-  // Counts anew. What runs is charged up to now.
+  struct Count {
+    std::shared_ptr<const ShareFactors> factors;        // Never null.
+    std::shared_ptr<const std::vector<ShareRow>> rows;  // Never null.
+  };
+  // Counted anew. What runs is charged up to now.
+  Count count(const Cluster& cluster, Instant now) const;
   void refresh(const Cluster& cluster, Instant now);
   // As of the last refresh; these objects do not change.
   const std::shared_ptr<const ShareFactors>& factors() const { return factors_; }

@@ -46,7 +46,6 @@ class Standings : public ::testing::Test {
 
   SharesReply shares_of(std::uint32_t uid) {
     world_.at = world_.at + minutes(1);
-    world_.pass();  // Counts anew.
     return shares_reply(world_.engine.standing(world_.at), world_.engine.cluster().config(),
                         World::user("me", uid), name_of);
   }
@@ -73,7 +72,6 @@ TEST(StandingsAlone, SayThatNobodyElseUsedAnything) {
   world.report("n1", key, AttemptPhase::kPrepared);
   world.at = world.at + seconds(31);
   world.report("n1", key, AttemptPhase::kEnded, World::ended(CauseKind::kCompleted));
-  world.pass();
   const auto reply = shares_reply(world.engine.standing(world.at), world.engine.cluster().config(),
                                   World::user("me", 1001), name_of);
   EXPECT_EQ(reply.rows.back().used_ppm, 1000000U);
