@@ -22,6 +22,7 @@
 #include "controller/sim/openb_trace.h"
 #include "controller/sim/openb_variant.h"
 #include "controller/sim/replay/replay.h"
+#include "controller/state/state_run.h"
 
 namespace {
 
@@ -385,13 +386,132 @@ Subcommand add_replay(CLI::App& app) {
   return {command, [options] { return run_replay(*options); }};
 }
 
+struct StateOptions {
+  std::string dump;
+  std::vector<std::string> nodes;
+  std::vector<std::string> keys;
+  bool json = false;
+};
+
+nlohmann::ordered_json json_of(const muster::StateOutcome& outcome) {
+  nlohmann::ordered_json now = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < outcome.started.size(); ++i)
+    now.push_back({{"job", outcome.names[i]}, {"nodes", outcome.places[i]}});
+  nlohmann::ordered_json later = nlohmann::ordered_json::array();
+  for (const muster::ForeseenStart& start : outcome.later)
+    later.push_back({{"job", start.name}, {"in_s", start.in.seconds()}});
+  return {{"digest", outcome.digest},
+          {"starts_now", now},
+          {"stops_now", outcome.stopped},
+          {"starts_later", later},
+          {"start_not", outcome.waiting},
+          {"mean_wait_s", rounded(outcome.mean_wait_s, 10)},
+          {"max_wait_s", rounded(outcome.max_wait_s, 10)},
+          {"utilisation", rounded(outcome.utilisation, 10000)}};
+}
+
+std::string time_text(double seconds) {
+  return muster::to_text(muster::Duration{static_cast<std::int64_t>(seconds) * 1'000'000});
+}
+
+void print_state(const muster::StateOutcome& outcome) {
+  constexpr std::size_t kLaterShown = 50;
+  std::printf("Starts now:   %zu\n", outcome.started.size());
+  for (std::size_t i = 0; i < outcome.started.size(); ++i)
+    std::printf("  job %s on %s\n", outcome.names[i].c_str(), outcome.places[i].c_str());
+  for (const std::string& name : outcome.stopped)
+    std::printf("  job %s is stopped for it\n", name.c_str());
+  std::printf("Starts later: %zu, when what runs ends as expected\n", outcome.later.size());
+  for (std::size_t i = 0; i < outcome.later.size() && i < kLaterShown; ++i)
+    std::printf("  job %s in %s\n", outcome.later[i].name.c_str(),
+                muster::to_text(outcome.later[i].in).c_str());
+  if (outcome.later.size() > kLaterShown) std::printf("  and so on; --json has all\n");
+  std::printf("Does not:     %llu, within 30 days\n",
+              static_cast<unsigned long long>(outcome.waiting));
+}
+
+muster::Result<muster::StateOutcome> run_dump(const StateOptions& options,
+                                              const muster::StateChanges& changes) {
+  muster::Result<muster::LoadedSnapshot> dump = muster::load_snapshot_file(options.dump);
+  if (!dump) return dump.error();
+  return muster::run_state(*std::move(dump), changes);
+}
+
+int run_state_command(const StateOptions& options) {
+  const auto outcome = run_dump(options, {});
+  if (!outcome) return end_with(outcome.error());
+  if (options.json)
+    std::printf("%s\n", json_of(*outcome).dump().c_str());
+  else
+    print_state(*outcome);
+  return 0;
+}
+
+void print_comparison(const muster::StateOutcome& as_it_is, const muster::StateOutcome& changed) {
+  std::printf("%-10s %10s %10s %10s %12s %12s %9s\n", "", "START NOW", "LATER", "NOT", "MEAN WAIT",
+              "MAX WAIT", "GPUS USED");
+  const auto line = [](const char* name, const muster::StateOutcome& outcome) {
+    std::printf("%-10s %10zu %10zu %10llu %12s %12s %7.1f %%\n", name, outcome.started.size(),
+                outcome.later.size(), static_cast<unsigned long long>(outcome.waiting),
+                time_text(outcome.mean_wait_s).c_str(), time_text(outcome.max_wait_s).c_str(),
+                outcome.utilisation * 100);
+  };
+  line("as it is", as_it_is);
+  line("changed", changed);
+}
+
+int run_what_if(const StateOptions& options) {
+  muster::StateChanges changes;
+  for (const std::string& text : options.nodes) {
+    const auto added = muster::parse_added_nodes(text);
+    if (!added) return refuse_usage("--add-nodes", added.error().message);
+    changes.nodes.push_back(*added);
+  }
+  changes.keys = options.keys;
+  if (changes.nodes.empty() && changes.keys.empty())
+    return refuse_usage("what-if:", "give --add-nodes or --set");
+  const auto as_it_is = run_dump(options, {});
+  if (!as_it_is) return end_with(as_it_is.error());
+  const auto changed = run_dump(options, changes);
+  if (!changed) return end_with(changed.error());
+  if (options.json) {
+    const nlohmann::ordered_json both{{"as_it_is", json_of(*as_it_is)},
+                                      {"changed", json_of(*changed)}};
+    std::printf("%s\n", both.dump().c_str());
+  } else {
+    print_comparison(*as_it_is, *changed);
+  }
+  return 0;
+}
+
+Subcommand add_state(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("state", "what a dump of a controller would start now, and when the rest");
+  const auto options = std::make_shared<StateOptions>();
+  command->add_option("DUMP", options->dump, "made by gpuadmin state dump")->required();
+  command->add_flag("--json", options->json, "one JSON object");
+  return {command, [options] { return run_state_command(*options); }};
+}
+
+Subcommand add_what_if(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("what-if", "the same of a dump with changes, beside that without");
+  const auto options = std::make_shared<StateOptions>();
+  command->add_option("DUMP", options->dump, "made by gpuadmin state dump")->required();
+  command->add_option("--add-nodes", options->nodes, "4xn1: four nodes like n1; again for others");
+  command->add_option("--set", options->keys, "KEY=VALUE: " + muster::settable_keys());
+  command->add_flag("--json", options->json, "one JSON object");
+  return {command, [options] { return run_what_if(*options); }};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Runs Muster's own scheduling on traces.", "gpusim"};
+  CLI::App app{"Runs Muster's own scheduling on traces and dumps.", "gpusim"};
   app.set_version_flag("--version", std::string("gpusim ") + MUSTER_VERSION);
   app.require_subcommand(1);
-  const std::vector<Subcommand> commands{add_openb(app), add_replay(app)};
+  const std::vector<Subcommand> commands{add_openb(app), add_replay(app), add_state(app),
+                                         add_what_if(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

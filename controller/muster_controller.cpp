@@ -1,6 +1,6 @@
 // muster-controller: owns the queue. Also the offline verbs that need its code: --check-config,
 // --make-key,
-// --journal-cat, --journal-verify, --audit-verify, --migrate.
+// --journal-cat, --journal-verify, --state-dump, --audit-verify, --migrate.
 #include <poll.h>
 
 #include <CLI/CLI.hpp>
@@ -27,6 +27,7 @@ struct Options {
   std::string make_key;
   std::string journal_cat;
   std::string journal_verify;
+  std::vector<std::string> state_dump;
   std::string audit_verify;
   bool migrate = false;
 };
@@ -143,6 +144,10 @@ int main(int argc, char** argv) {
       ->type_name("DIR");
   app.add_option("--journal-verify", options.journal_verify, "read the whole journal and replay it")
       ->type_name("DIR");
+  app.add_option("--state-dump", options.state_dump,
+                 "write the state of a state directory as one file, for gpusim")
+      ->type_name("DIR FILE")
+      ->expected(2);
   app.add_option("--audit-verify", options.audit_verify, "check the hash chain of an audit file")
       ->type_name("FILE");
   app.add_flag("--migrate", options.migrate,
@@ -157,6 +162,8 @@ int main(int argc, char** argv) {
   if (!options.make_key.empty()) return make_key(options.make_key);
   if (!options.journal_cat.empty()) return muster::journal_cat(options.journal_cat);
   if (!options.journal_verify.empty()) return muster::journal_verify(options.journal_verify);
+  if (!options.state_dump.empty())
+    return muster::state_dump(options.state_dump[0], options.state_dump[1]);
   if (!options.audit_verify.empty()) return verify_audit_file(options.audit_verify);
   if (options.config.empty())
     fatal(muster::kExitUsage, "give the configuration with --config FILE; --help shows the rest");

@@ -82,4 +82,31 @@ int journal_verify(const std::string& state_dir) {
   return 0;
 }
 
+int state_dump(const std::string& state_dir, const std::string& file) {
+  Engine engine;
+  auto snapshot = load_newest_snapshot(state_dir + "/snapshots");
+  if (!snapshot) return say(snapshot.error());
+  std::uint64_t after = 0;
+  WallTime wall;
+  if (snapshot->has_value()) {
+    after = (*snapshot)->seq.value;
+    wall = (*snapshot)->wall;
+    engine.load(std::move((*snapshot)->cluster), (*snapshot)->seq);
+  }
+  const auto visited = visit_all(state_dir, after, [&](const Record& record) -> Result<void> {
+    wall = record.wall;
+    engine.replay(record);
+    return {};
+  });
+  if (!visited) return say(visited.error());
+  if (engine.seq_last().value == 0)
+    return say(fail(ErrorCode::kNotFound, state_dir + ": holds no records"));
+  const auto written = write_snapshot_file(file, engine.cluster(), engine.seq_last(), wall);
+  if (!written) return say(written.error());
+  std::printf("%s: the state after record %llu, %zu jobs\n", file.c_str(),
+              static_cast<unsigned long long>(engine.seq_last().value),
+              engine.cluster().jobs().size());
+  return 0;
+}
+
 }  // namespace muster

@@ -14,4 +14,8 @@ int journal_cat(const std::string& state_dir);
 // Changes nothing.
 int journal_verify(const std::string& state_dir);
 
+// Writes the state after the last record that reached the files as one snapshot file, for
+// `gpusim state`; says how far it goes.
+int state_dump(const std::string& state_dir, const std::string& file);
+
 }  // namespace muster

@@ -158,15 +158,28 @@ Result<std::optional<LoadedSnapshot>> load_newest_snapshot(const std::string& di
   return std::optional<LoadedSnapshot>();
 }
 
-Result<void> write_snapshot(const std::string& directory, const Cluster& cluster, Seq seq,
-                            WallTime wall) {
-  const std::string path = path_of(directory, seq.value);
+Result<LoadedSnapshot> load_snapshot_file(const std::string& path) {
+  if (::access(path.c_str(), R_OK) != 0)
+    return fail(ErrorCode::kNotFound, path + ": cannot be read: " + std::strerror(errno));
+  return load(path);
+}
+
+Result<void> write_snapshot_file(const std::string& path, const Cluster& cluster, Seq seq,
+                                 WallTime wall) {
   const std::string unfinished = path + std::string(kUnfinished);
   if (const Result<void> written = write_file(unfinished, cluster, seq, wall); !written) {
     ::unlink(unfinished.c_str());
     return written;
   }
-  if (::rename(unfinished.c_str(), path.c_str()) != 0) return broken(path, "cannot rename");
+  return ::rename(unfinished.c_str(), path.c_str()) == 0 ? Result<void>()
+                                                         : broken(path, "cannot rename");
+}
+
+Result<void> write_snapshot(const std::string& directory, const Cluster& cluster, Seq seq,
+                            WallTime wall) {
+  const std::string path = path_of(directory, seq.value);
+  if (const Result<void> written = write_snapshot_file(path, cluster, seq, wall); !written)
+    return written;
   if (const Result<void> synced = sync_directory(directory); !synced) return synced;
   const std::vector<std::uint64_t> seqs = list_snapshots(directory);
   for (std::size_t i = kSnapshotsKept; i < seqs.size(); ++i) {

@@ -26,6 +26,12 @@ Result<std::optional<LoadedSnapshot>> load_newest_snapshot(const std::string& di
 Result<void> write_snapshot(const std::string& directory, const Cluster& cluster, Seq seq,
                             WallTime wall);
 
+// One file, wherever it is. Errors name it: kNotFound when it is not there, kCorrupt, kInvalid.
+Result<LoadedSnapshot> load_snapshot_file(const std::string& path);
+// Whole or not at all, by way of `path`.new.
+Result<void> write_snapshot_file(const std::string& path, const Cluster& cluster, Seq seq,
+                                 WallTime wall);
+
 // By file names only; nothing when there is none.
 std::optional<Seq> newest_snapshot_seq(const std::string& directory);
 

@@ -38,8 +38,8 @@ int db_skip(const Invocation& call, std::string_view verb, std::span<const std::
 int reload(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 // Exit code kExitFailed when anything was lost, repeated or billed wrongly.
 int drill(const Invocation& call, std::string_view verb, std::span<const std::string> words);
-// journal cat|verify, audit verify, config check, db migrate: run muster-controller, which has the
-// code for them.
+// journal cat|verify, state dump, audit verify, config check, db migrate: run muster-controller,
+// which has the code for them.
 int run_offline(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 
 }  // namespace muster

@@ -14,11 +14,12 @@ namespace {
 struct OfflineVerb {
   std::string_view words;
   const char* flag;
-  std::string_view operand;  // What it needs: DIR or FILE; empty: --config.
+  std::string_view operand;  // What it needs: DIR, FILE, or both; empty: --config.
 };
 constexpr std::array kOfflineVerbs{
     OfflineVerb{"journal cat", "--journal-cat", "DIR"},
     OfflineVerb{"journal verify", "--journal-verify", "DIR"},
+    OfflineVerb{"state dump", "--state-dump", "DIR FILE"},
     OfflineVerb{"audit verify", "--audit-verify", "FILE"},
     OfflineVerb{"config check", "--check-config", "FILE"},
     OfflineVerb{"db migrate", "--migrate", ""},
@@ -52,12 +53,12 @@ int run_offline(const Invocation& call, std::string_view verb, std::span<const s
   }
   MUSTER_ASSERT(found != nullptr);
   const std::string shown(verb);
-  const std::size_t expected = found->operand.empty() ? 0 : 1;
+  const std::size_t expected = found->operand.empty() ? 0 : found->operand == "DIR FILE" ? 2 : 1;
   if (words.size() != expected) {
-    return fail_usage(call, shown + (expected == 1 ? ": give one " + std::string(found->operand)
+    return fail_usage(call, shown + (expected != 0 ? ": give one " + std::string(found->operand)
                                                    : ": takes no words; give --config FILE"));
   }
-  std::string operand = expected == 1 ? words[0] : std::string(call.options().text("config"));
+  std::string operand = expected != 0 ? words[0] : std::string(call.options().text("config"));
   if (operand.empty())
     return fail_usage(call, shown + ": give the controller's configuration with --config FILE");
   std::string program = find_controller();
@@ -71,6 +72,8 @@ int run_offline(const Invocation& call, std::string_view verb, std::span<const s
   std::vector<char*> arguments{program.data(), flag.data()};
   if (expected == 0) arguments.push_back(config_flag.data());
   arguments.push_back(operand.data());
+  std::string second = expected == 2 ? words[1] : std::string();
+  if (expected == 2) arguments.push_back(second.data());
   arguments.push_back(nullptr);
   execv(program.c_str(), arguments.data());
   return fail_command(

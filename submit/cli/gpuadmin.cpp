@@ -150,6 +150,7 @@ constexpr Command kCommand{
         "gpuadmin ping|status\n"
         "gpuadmin reload [--force]\n"
         "gpuadmin journal cat|verify DIR\n"
+        "gpuadmin state dump DIR FILE\n"
         "gpuadmin audit verify FILE\n"
         "gpuadmin config check FILE\n"
         "gpuadmin config show|export\n"
@@ -192,6 +193,8 @@ constexpr Command kCommand{
         "unless --force\n"
         "  journal cat        the journal of a state directory as JSON lines\n"
         "  journal verify     read and replay all of it\n"
+        "  state dump         the state of a state directory as one file, for gpusim state; also "
+        "beside a running controller\n"
         "  audit verify       check the chain of an audit file\n"
         "  config check       say what is wrong with a configuration, with line numbers\n"
         "  config show        the configuration as it is applied, as JSON\n"
@@ -259,6 +262,7 @@ constexpr std::array kVerbs{
     VerbEntry{"reload", reload},
     VerbEntry{"journal cat", run_offline},
     VerbEntry{"journal verify", run_offline},
+    VerbEntry{"state dump", run_offline},
     VerbEntry{"audit verify", run_offline},
     VerbEntry{"config check", run_offline},
     VerbEntry{"config show", config_show},

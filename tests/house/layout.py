@@ -27,6 +27,7 @@ ALLOWED = {
     ],
     "controller/sim": ["base/types", "controller/core"],
     "controller/sim/replay": ["base/types", "controller/core"],
+    "controller/state": ["base/types", "controller/core", "controller/record"],
     "worker/core": ["base/types"],
     "worker/host": [
         "base/types",

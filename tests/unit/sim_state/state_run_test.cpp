@@ -1,0 +1,161 @@
+// What a dump would start is what the controller that it was taken from starts.
+#include "controller/state/state_run.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "tests/support/gpusim.h"
+#include "tests/unit/core/fake_fleet.h"
+
+namespace muster {
+namespace {
+
+struct Live {
+  World world;
+  FakeFleet fleet{world};
+  std::string path = testing::TempDir() + "state_run_test.dump";
+
+  explicit Live(std::uint32_t planned_starts = 4) {
+    ClusterConfig config = World::config();
+    config.queues[0].predict = true;
+    config.queues[0].planned_starts = planned_starts;
+    world.begin(config);
+    for (const char* name : {"n1", "n2", "n3"}) fleet.add(name, World::inventory(name, 4));
+    fill();
+  }
+  ~Live() { std::remove(path.c_str()); }
+
+  // Some run, some have ended, some wait, and room came free that no pass has seen.
+  void fill() {
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      world.submit(World::job(1 + i % 2, 1 + i % 4), World::user("u", 1000 + i % 3));
+      world.at = world.at + seconds(7);
+      fleet.settle();
+    }
+    world.at = world.at + minutes(10);
+    for (const char* name : {"n1", "n2"}) {
+      const auto running = fleet.at(name).attempts;
+      for (const auto& [key, report] : running) {
+        for (auto& [node, worker] : fleet.workers()) worker.end(key, CauseKind::kCompleted);
+      }
+      while (fleet.speak(name)) {
+      }
+    }
+    while (fleet.speak("n3")) {
+    }
+  }
+  LoadedSnapshot dumped() {
+    const Cluster& cluster = world.engine.cluster();
+    world.at = cluster.applied_at();
+    EXPECT_TRUE(write_snapshot_file(path, cluster, world.engine.seq_last(), world.now().wall).ok());
+    Result<LoadedSnapshot> read = load_snapshot_file(path);
+    EXPECT_TRUE(read.ok()) << read.error().message;
+    return *std::move(read);
+  }
+  // Another process reads the journal and takes over.
+  void restart() {
+    World next;
+    for (const Record& record : world.journal) next.engine.replay(record);
+    next.journal = world.journal;
+    next.at = world.at;
+    world = std::move(next);
+  }
+  // By the passes of the controller itself, when all workers have connected anew.
+  std::vector<AttemptStarted> starts() {
+    const std::size_t before = world.journal.size();
+    world.step(
+        BeginEpoch{Epoch{world.engine.cluster().epoch().value + 1}, "c1", "gpusim", "gpusim"});
+    for (auto& [name, worker] : fleet.workers()) fleet.hello(name);
+    world.pass();
+    std::vector<AttemptStarted> starts;
+    for (std::size_t i = before; i < world.journal.size(); ++i) {
+      for (const Event& event : world.journal[i].events) {
+        if (const auto* started = std::get_if<AttemptStarted>(&event)) starts.push_back(*started);
+      }
+    }
+    return starts;
+  }
+  void expect_same_starts(LoadedSnapshot dump) {
+    const Result<StateOutcome> outcome = run_state(std::move(dump));
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    const std::vector<AttemptStarted> mine = starts();
+    ASSERT_FALSE(mine.empty());
+    ASSERT_EQ(outcome->started.size(), mine.size());
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      EXPECT_EQ(outcome->started[i].key, mine[i].key);
+      EXPECT_EQ(digest_of(outcome->started[i].place), digest_of(mine[i].place));
+    }
+    EXPECT_EQ(outcome->digest, world.engine.cluster().digest());
+  }
+};
+
+TEST(StateRun, DecidesAsTheControllerDoes) {
+  Live live(0);
+  LoadedSnapshot dump = live.dumped();
+  EXPECT_EQ(dump.cluster.digest(), live.world.engine.cluster().digest());
+  live.expect_same_starts(std::move(dump));
+}
+
+// Where starts were planned before is remembered by the process alone.
+TEST(StateRun, DecidesAsARestartedControllerDoes) {
+  Live live;
+  LoadedSnapshot dump = live.dumped();
+  live.restart();
+  live.expect_same_starts(std::move(dump));
+}
+
+TEST(StateRun, ForeseesTheRest) {
+  Live live;
+  const Result<StateOutcome> outcome = run_state(live.dumped());
+  ASSERT_TRUE(outcome.ok());
+  ASSERT_FALSE(outcome->later.empty());
+  EXPECT_EQ(outcome->waiting, 0U);
+  EXPECT_GT(outcome->later.back().in, Duration{});
+  EXPECT_GT(outcome->mean_wait_s, 0);
+  EXPECT_GT(outcome->utilisation, 0);
+}
+
+TEST(StateRun, MoreNodesStartMore) {
+  Live live;
+  StateChanges changes;
+  changes.nodes = {{4, "n1"}};
+  const Result<StateOutcome> as_it_is = run_state(live.dumped());
+  const Result<StateOutcome> more = run_state(live.dumped(), changes);
+  ASSERT_TRUE(as_it_is.ok() && more.ok()) << more.error().message;
+  EXPECT_GT(more->started.size(), as_it_is->started.size());
+  EXPECT_LT(more->mean_wait_s, as_it_is->mean_wait_s);
+}
+
+TEST(StateRun, RefusesChangesOfWhatIsNotThere) {
+  Live live;
+  EXPECT_FALSE(parse_added_nodes("x").ok());
+  EXPECT_FALSE(parse_added_nodes("0xn1").ok());
+  EXPECT_FALSE(parse_added_nodes("99999xn1").ok());
+  EXPECT_FALSE(run_state(live.dumped(), {{{1, "n9"}}, {}}).ok());
+  for (const char* text :
+       {"a=1", "queue.gpu.order=best", "queue.none.order=submit", "queue.gpu.name=x",
+        "priority.age", "priority.age=-1", "queue.gpu.planned_starts=0x"})
+    EXPECT_FALSE(run_state(live.dumped(), {{}, {text}}).ok()) << text;
+  EXPECT_TRUE(run_state(live.dumped(), {{}, {"queue.gpu.order=shortest"}}).ok());
+}
+
+TEST(GpusimState, PrintsWhatStartsAndCompares) {
+  Live live;
+  live.dumped();
+  const GpusimEnded state = gpusim("state " + live.path + " --json");
+  EXPECT_EQ(state.status, 0) << state.printed;
+  EXPECT_NE(state.printed.find("\"starts_now\":[{\"job\":\""), std::string::npos) << state.printed;
+  const GpusimEnded what_if = gpusim("what-if " + live.path + " --add-nodes 4xn1");
+  EXPECT_EQ(what_if.status, 0);
+  EXPECT_NE(what_if.printed.find("as it is"), std::string::npos) << what_if.printed;
+  EXPECT_EQ(gpusim("what-if " + live.path).status, 64);
+  EXPECT_EQ(gpusim("state /nonexistent").status, 69);
+  std::FILE* file = std::fopen(live.path.c_str(), "w");
+  std::fputs("no dump", file);
+  std::fclose(file);
+  EXPECT_EQ(gpusim("state " + live.path).status, 65);
+}
+
+}  // namespace
+}  // namespace muster
