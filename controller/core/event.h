@@ -334,12 +334,12 @@ struct ReservationRemoved {
   }
 };
 
-using Event = std::variant<EpochBegun, ConfigApplied, NodeEnrolled, NodeReported, NodeStateChanged,
-                           NodeRemoved, JobSubmitted, ElementsHeld, ElementsReleased, ElementsEnded,
-                           ElementRequeued, JobChanged, JobForgotten, AttemptStarted,
-                           AttemptLaunched, AttemptStopping, MemberEnded, AttemptEnded,
-                           SegmentSealed, ElementsReady, GateChanged, ArrayThrottled, ReservationSet,
-                           ReservationRemoved>;
+using Event =
+    std::variant<EpochBegun, ConfigApplied, NodeEnrolled, NodeReported, NodeStateChanged,
+                 NodeRemoved, JobSubmitted, ElementsHeld, ElementsReleased, ElementsEnded,
+                 ElementRequeued, JobChanged, JobForgotten, AttemptStarted, AttemptLaunched,
+                 AttemptStopping, MemberEnded, AttemptEnded, SegmentSealed, ElementsReady,
+                 GateChanged, ArrayThrottled, ReservationSet, ReservationRemoved>;
 
 // One journal record: all events of one command, atomic. Rows in SQL are keyed (cluster, seq,
 // ordinal in events).
