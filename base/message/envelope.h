@@ -57,10 +57,11 @@ enum class Verb : std::uint8_t {
   kReservationSet,
   kReservationRemove,
   kReservations,
+  kEstimates,
 };
 template <>
 struct EnumNames<Verb> {
-  static constexpr std::array<std::string_view, 36> kNames{"ping",
+  static constexpr std::array<std::string_view, 37> kNames{"ping",
                                                            "status",
                                                            "submit",
                                                            "cancel",
@@ -95,7 +96,8 @@ struct EnumNames<Verb> {
                                                            "reservation-add",
                                                            "reservation-set",
                                                            "reservation-remove",
-                                                           "reservations"};
+                                                           "reservations",
+                                                           "estimates"};
 };
 
 struct Request {

@@ -42,14 +42,42 @@ struct SubmitBody {
     visit(4, "dry_run", self.dry_run);
   }
 };
+// What else could be asked for to start sooner.
+struct SoonerRow {
+  std::string options;  // Of gpusubmit.
+  WallTime start_p50;
+  WallTime start_p90;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "options", self.options);
+    visit(2, "start_p50", self.start_p50);
+    visit(3, "start_p90", self.start_p90);
+  }
+};
+// When a job that is not submitted would start.
+struct TrialReply {
+  bool fits_now = false;
+  WallTime start_p50;  // One of two such jobs starts by then; 0: no start is in sight,
+  WallTime start_p90;  // nine of ten.
+  std::vector<SoonerRow> sooner;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "fits_now", self.fits_now);
+    visit(2, "start_p50", self.start_p50);
+    visit(3, "start_p90", self.start_p90);
+    visit(4, "sooner", self.sooner);
+  }
+};
 // Also the answer of every verb that changes jobs or nodes.
 struct ChangeReply {
-  std::vector<JobId> jobs;         // In order of the request.
-  std::vector<std::string> notes;  // Warnings, one line each.
+  std::vector<JobId> jobs;            // In order of the request.
+  std::vector<std::string> notes;     // Warnings, one line each.
+  std::optional<TrialReply> trial{};  // Of a dry run of one job.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "jobs", self.jobs);
     visit(2, "notes", self.notes);
+    visit(50, "trial", self.trial);
   }
 };
 
@@ -163,6 +191,8 @@ struct JobRow {
   WallTime started;  // Of the current or last attempt; 0: none.
   WallTime ended;
   std::int32_t exit_status = 0;
+  WallTime start_p50;  // Of a pending one: likely to have started by then, one of two; 0: unknown,
+  WallTime start_p90;  // nine of ten.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "job", self.job);
@@ -187,6 +217,8 @@ struct JobRow {
     visit(20, "started", self.started);
     visit(21, "ended", self.ended);
     visit(22, "exit_status", self.exit_status);
+    visit(50, "start_p50", self.start_p50);
+    visit(51, "start_p90", self.start_p90);
   }
 };
 struct JobsReply {
@@ -268,6 +300,8 @@ struct WhyReply {
   std::string frees_last;             // "17.0.1"; empty: none.
   WallTime start_latest;              // 0: unknown.
   std::optional<Duration> limit_max;  // With a time limit of at most this it would start.
+  WallTime start_p50;  // One of two such jobs starts by then; 0: no start is in sight,
+  WallTime start_p90;  // nine of ten.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "job", self.job);
@@ -281,6 +315,8 @@ struct WhyReply {
     visit(9, "frees_last", self.frees_last);
     visit(10, "start_latest", self.start_latest);
     visit(26, "limit_max", self.limit_max);
+    visit(50, "start_p50", self.start_p50);
+    visit(51, "start_p90", self.start_p90);
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/message/cluster_request.h"
 #include "base/message/envelope.h"
+#include "base/message/estimate_request.h"
 #include "base/message/job_request.h"
 #include "base/message/log_request.h"
 #include "base/message/object_request.h"

@@ -45,6 +45,7 @@ constexpr bool is_mutating(Verb verb) {
     case Verb::kTurns:
     case Verb::kObjects:
     case Verb::kReservations:
+    case Verb::kEstimates:
       return false;
   }
   return false;

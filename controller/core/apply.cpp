@@ -199,6 +199,7 @@ void ClusterApply::operator()(const JobSubmitted& event) {
 
 void ClusterApply::operator()(const ElementsHeld& event) {
   JobChange change(job_must_exist(event.job), cluster.digest_);
+  cluster.estimates_.withdraw(event.job);
   if (!event.elements.empty())
     change.move(event.elements, kPending | kWaiting, ElementState::kHeld, nullptr);
   if (event.by_operator) change.set_held_by_operator(true);
@@ -224,6 +225,7 @@ void ClusterApply::end_job_if_over(Job& job) {
   if (!job.is_ended()) return;
   JobChange(job, cluster.digest_).mark_ended(stamp.seq, stamp.at);
   cluster.jobs_ended_.emplace(stamp.seq, job.facts().id);
+  cluster.estimates_.withdraw(job.facts().id);
   --cluster.unfinished_;
   const auto count = cluster.unfinished_of_.find(job.facts().uid());
   if (--count->second == 0) cluster.unfinished_of_.erase(count);
@@ -245,6 +247,7 @@ void ClusterApply::operator()(const ElementRequeued& event) {
 void ClusterApply::operator()(const JobChanged& event) {
   Job& job = job_must_exist(event.job);
   JobChange change(job, cluster.digest_);
+  cluster.estimates_.withdraw(event.job);  // Said of another turn, or of another request.
   if (event.top) change.set_top(*event.top);
   JobTerms terms = *job.facts().terms;
   auto facts = std::make_shared<JobFacts>(job.facts());
@@ -298,6 +301,13 @@ void ClusterApply::operator()(const ArrayThrottled& event) {
   terms.array.running_max = event.running_max;
   change_terms(*facts, terms);
   JobChange(job, cluster.digest_).replace_facts(std::move(facts));
+}
+
+void ClusterApply::operator()(const StartsEstimated& event) {
+  for (const StartSaid& said : event.starts) {
+    if (!job_must_exist(said.job).is_ended())
+      cluster.estimates_.promise(said.job, {said.half, said.most});
+  }
 }
 
 void ClusterApply::operator()(const JobForgotten& event) {

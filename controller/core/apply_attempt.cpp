@@ -59,6 +59,8 @@ void ClusterApply::operator()(const AttemptStarted& event) {
     ++record.attempts;
     record.reason.clear();
   });
+  cluster.estimates_.started(event.key.job, {stamp.wall.us / days(1).us, job.facts().queue()},
+                             stamp.at);
   const auto [it, is_new] = cluster.attempts_.try_emplace(event.key);
   MUSTER_ASSERT(is_new && !event.place.members.empty());
   Attempt& attempt = it->second;

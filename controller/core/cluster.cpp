@@ -94,7 +94,7 @@ std::optional<CauseKind> Cluster::forgotten_end(JobId id) const {
 }
 
 std::uint64_t Cluster::digest() const {
-  std::uint64_t hash = combine64(digest_ + run_times_.digest(), epoch_.value);
+  std::uint64_t hash = combine64(digest_ + run_times_.digest() + estimates_.digest(), epoch_.value);
   hash = combine64(hash, digest_of(cluster_id_));
   hash = combine64(hash, job_next_.value);
   hash = combine64(hash, node_next_.value);

@@ -17,6 +17,7 @@
 #include "base/types/time.h"
 #include "controller/core/attempt_life.h"
 #include "controller/core/config.h"
+#include "controller/core/estimate_book.h"
 #include "controller/core/event.h"
 #include "controller/core/intern.h"
 #include "controller/core/job.h"
@@ -93,6 +94,7 @@ class Cluster {
   // Of attempts that have ended; those that run are not in it.
   const std::map<UsageKey, Usage>& usage() const { return usage_; }
   const RunTimesBook& run_times() const { return run_times_; }
+  const EstimateBook& estimates() const { return estimates_; }
 
   const std::map<std::string, Reservation>& reservations() const { return reservations_; }
   const Reservation* find_reservation(const std::string& name) const;
@@ -125,6 +127,7 @@ class Cluster {
   std::map<UsageKey, Usage> usage_;
   RunTimesBook run_times_;
   std::map<std::string, Reservation> reservations_;  // By name.
+  EstimateBook estimates_;
 
   // Found again from the above.
   std::deque<std::pair<Instant, RequestId>> requests_by_age_;

@@ -40,6 +40,7 @@ struct ClusterApply {
   void operator()(const ArrayThrottled& event);
   void operator()(const ReservationSet& event);
   void operator()(const ReservationRemoved& event);
+  void operator()(const StartsEstimated& event);
 
   void expire_requests();
 

@@ -189,6 +189,11 @@ struct PassBudget {
 struct SchedulePass {
   PassBudget budget;
 };
+// One slice of looking ahead: when pending jobs are likely to start. Changes nothing else.
+struct EstimateStarts {
+  std::uint64_t work_max = 4000;  // Looks at nodes, about.
+  bool anew = false;              // Begin now, whether it is due or not.
+};
 struct Tick {};  // Deadlines, leases, suspicion, forgetting: called at least once a second.
 // SQL has every record up to this one: ended jobs up to there may be forgotten.
 struct FeedReached {
@@ -208,6 +213,6 @@ using Command =
     std::variant<SubmitJobs, CancelJobs, HoldJobs, ReleaseJobs, RequeueJobs, TopJobs, SetJobs,
                  ChangeNodes, EnrolNode, ApplyConfig, WorkerHello, WorkerReport, WorkerInventory,
                  WorkerHeard, WorkerLost, SchedulePass, Tick, BeginEpoch, FeedReached, SealSegment,
-                 SetReservation, RemoveReservation>;
+                 SetReservation, RemoveReservation, EstimateStarts>;
 
 }  // namespace muster

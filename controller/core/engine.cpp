@@ -5,6 +5,7 @@
 
 #include "controller/core/config_check.h"
 #include "controller/core/decide/explain.h"
+#include "controller/core/decide/start_trial.h"
 #include "controller/core/fleet.h"
 #include "controller/core/gang.h"
 #include "controller/core/gate.h"
@@ -36,6 +37,7 @@ struct NoteChange {
   void operator()(const ReservationRemoved&) const { changes.reservations = true; }
   void operator()(const EpochBegun&) const {}
   void operator()(const SegmentSealed&) const {}
+  void operator()(const StartsEstimated&) const {}
   template <class Other>
   void operator()(const Other& event) const {
     if constexpr (requires { event.key; }) {
@@ -145,7 +147,20 @@ void tick(Step& step) {
   step.brain().board.gates.tick(step.cluster(), step.now().at, step.now().wall);
   if (step.brain().board.line.jobs_waiting() != 0 && step.brain().pass.is_due(step.now().at))
     step.want_pass();
+  step.out().estimate_wanted =
+      step.brain().estimates.is_due({step.cluster(), step.brain().board}, step.now().at);
   forget_jobs(step);
+}
+
+void estimate_starts(Step& step, const EstimateStarts& command) {
+  Brain& brain = step.brain();
+  const ForeDesk desk{brain.cluster, brain.board};
+  if (command.anew) brain.estimates.begin(desk, step.now().at);
+  step.out().estimate_wanted = brain.estimates.advance(desk, step.now().at, command.work_max);
+  StartsEstimated said;
+  for (const StartEstimate& start : brain.estimates.take_news(brain.cluster))
+    said.starts.push_back({start.job, start.half, start.most});
+  if (!said.starts.empty()) step.emit(std::move(said));
 }
 
 struct Dispatch {
@@ -169,6 +184,7 @@ struct Dispatch {
   void operator()(const WorkerLost& command) const { take_loss(step, command); }
   void operator()(const SchedulePass& command) const { schedule(step, command); }
   void operator()(const Tick&) const { tick(step); }
+  void operator()(const EstimateStarts& command) const { estimate_starts(step, command); }
   void operator()(const BeginEpoch& command) const { begin_epoch(step, command); }
   void operator()(const FeedReached& command) const {
     step.liveness().feed_reached = std::max(step.liveness().feed_reached, command.seq);
@@ -199,6 +215,7 @@ void Brain::apply(const Event& event, const Stamp& stamp) {
 
 void Brain::rebuild() {
   board.rebuild(cluster);
+  estimates.clear();
   backoffs.clear();
   for (const auto& [id, job] : cluster.jobs()) {
     const JobId key = id;
@@ -266,14 +283,29 @@ Outcome Engine::step(const Command& command, Now now) {
 }
 
 std::optional<Explanation> Engine::explain(ElementKey key, Instant now) const {
-  return explain_element(impl_->brain.cluster, impl_->brain.board, key, now);
+  std::optional<Explanation> why =
+      explain_element(impl_->brain.cluster, impl_->brain.board, key, now);
+  if (why) explain_start(*why, impl_->brain.cluster, *impl_->brain.estimates.table(), key, now);
+  return why;
 }
+
+std::shared_ptr<const StartTable> Engine::starts() const { return impl_->brain.estimates.table(); }
 
 WaitReason Engine::wait_reason(JobId job) const { return impl_->brain.board.gates.reason_of(job); }
 
 Verdict Engine::would_place(const Requester& who, const JobSpec& spec) const {
   return place_new(impl_->brain.cluster, impl_->brain.board, {who.uid, who.user, spec},
                    impl_->brain.cluster.applied_at());
+}
+
+std::shared_ptr<StartTrial> Engine::begin_trial(const Requester& who, const JobSpec& spec,
+                                                Instant now) const {
+  return std::make_shared<StartTrial>(ForeDesk{impl_->brain.cluster, impl_->brain.board}, who, spec,
+                                      now);
+}
+
+bool Engine::advance_trial(StartTrial& trial) const {
+  return trial.advance({impl_->brain.cluster, impl_->brain.board}, kEstimateWork);
 }
 
 Standing Engine::standing(Instant now) const {

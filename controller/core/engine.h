@@ -20,6 +20,9 @@
 
 namespace muster {
 
+struct StartTable;  // decide/estimate.h
+class StartTrial;   // decide/start_trial.h
+
 struct Now {
   Instant at;
   WallTime wall;
@@ -34,6 +37,7 @@ struct Outcome {
   std::vector<Effect> effects;
   bool pass_wanted =
       false;  // Something changed that a SchedulePass should look at, or one stopped at its budget.
+  bool estimate_wanted = false;  // An EstimateStarts is due, when there is nothing else to do.
 };
 
 // What readers must be told: ids whose rows changed since the last take_changes().
@@ -62,10 +66,17 @@ class Engine {
 
   // Why an element does not run, from the ledger as it is now; null when it is not pending or held.
   std::optional<Explanation> explain(ElementKey key, Instant now) const;
+  // When pending jobs are likely to start, as of the last look ahead. Never null.
+  std::shared_ptr<const StartTable> starts() const;
   // Why the elements of the job that are kWaiting wait.
   WaitReason wait_reason(JobId job) const;
   // Whether, and where, the job would start now; nothing is changed. For --dry-run.
   Verdict would_place(const Requester& who, const JobSpec& spec) const;
+  // The same in the future, and what could be asked for to start sooner: made by begin_trial(),
+  // advanced in slices until true. Nothing is changed. Between two steps, as all of this.
+  std::shared_ptr<StartTrial> begin_trial(const Requester& who, const JobSpec& spec,
+                                          Instant now) const;
+  bool advance_trial(StartTrial& trial) const;
   // Who used how much of their share, and what jobs' turns are counted from, up to now. Costs by
   // accounts and users.
   Standing standing(Instant now) const;

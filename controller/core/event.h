@@ -1,6 +1,5 @@
 // Past facts: what the journal holds and what apply() changes memory by. Outcomes, never commands.
-// A released event gains fields at most, whose absence means what was so before. Everything the SQL
-// feed writes can be told from events alone.
+// A released event gains fields at most (absent: as before). SQL rows follow from events alone.
 #pragma once
 
 #include <optional>
@@ -13,6 +12,7 @@
 #include "base/types/job_spec.h"
 #include "base/types/resources.h"
 #include "controller/core/config.h"
+#include "controller/core/estimate_event.h"
 #include "controller/core/event_attempt.h"
 #include "controller/core/reservation.h"
 
@@ -339,10 +339,9 @@ using Event =
                  NodeRemoved, JobSubmitted, ElementsHeld, ElementsReleased, ElementsEnded,
                  ElementRequeued, JobChanged, JobForgotten, AttemptStarted, AttemptLaunched,
                  AttemptStopping, MemberEnded, AttemptEnded, SegmentSealed, ElementsReady,
-                 GateChanged, ArrayThrottled, ReservationSet, ReservationRemoved>;
+                 GateChanged, ArrayThrottled, ReservationSet, ReservationRemoved, StartsEstimated>;
 
-// One journal record: all events of one command, atomic. Rows in SQL are keyed (cluster, seq,
-// ordinal in events).
+// All events of one command, atomic. Rows in SQL are keyed (cluster, seq, ordinal in events).
 struct Record {
   Seq seq;
   Epoch epoch;

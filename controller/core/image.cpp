@@ -150,6 +150,12 @@ void ClusterImage::take_apart(const Cluster& cluster, WallTime wall, const Sink&
   for (const auto& [likeness, times] : cluster.run_times_.rows())
     sink(ImageRunTimes{likeness, image_of(times.ended), image_of(times.left), times.taught});
   for (const auto& [name, reservation] : cluster.reservations_) sink(ImageReservation{reservation});
+  for (const auto& [job, said] : cluster.estimates_.promises())
+    sink(ImagePromise{job, said.half, said.most});
+  for (const auto& [key, tally] : cluster.estimates_.tallies()) {
+    sink(ImageEstimates{key.day, key.queue, tally.half_held, tally.most_held, image_of(tally.early),
+                        image_of(tally.late)});
+  }
 }
 
 }  // namespace muster

@@ -327,10 +327,44 @@ struct ImageReservation {
     visit(1, "reservation", self.reservation);
   }
 };
+// What was said of a start.
+struct ImagePromise {
+  static constexpr int kType = 66;
+  JobId job;
+  Instant half;
+  Instant most;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "job", self.job);
+    visit(2, "half", self.half);
+    visit(3, "most", self.most);
+  }
+};
 
-using ImageItem = std::variant<ImageHead, ImageNode, ImageDevice, ImageOwner, ImageTerms, ImageJob,
-                               ImageTouched, ImageAttempt, ImageRequest, ImageForgotten, ImageUsage,
-                               ImageRunTimes, ImageEndedElements, ImageReservation>;
+// How estimates of starts came out on one day. Bins up to the last that is not 0.
+struct ImageEstimates {
+  static constexpr int kType = 67;
+  std::int64_t day = 0;
+  std::string queue;
+  std::uint32_t half_held = 0;
+  std::uint32_t most_held = 0;
+  std::vector<std::uint32_t> early;
+  std::vector<std::uint32_t> late;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "day", self.day);
+    visit(2, "queue", self.queue);
+    visit(3, "half_held", self.half_held);
+    visit(4, "most_held", self.most_held);
+    visit(5, "early", self.early);
+    visit(6, "late", self.late);
+  }
+};
+
+using ImageItem =
+    std::variant<ImageHead, ImageNode, ImageDevice, ImageOwner, ImageTerms, ImageJob, ImageTouched,
+                 ImageAttempt, ImageRequest, ImageForgotten, ImageUsage, ImageRunTimes,
+                 ImageEndedElements, ImageReservation, ImagePromise, ImageEstimates>;
 
 class ClusterImage {
  public:

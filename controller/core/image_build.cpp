@@ -272,6 +272,25 @@ struct ImageBuilder {
       return corrupt("reservation twice");
     return {};
   }
+  Result<void> operator()(ImagePromise& item) const {
+    if (cluster.find_job(item.job) == nullptr || item.most < item.half ||
+        !cluster.estimates_.put(item.job, {item.half, item.most}))
+      return corrupt("bad estimate of a start");
+    return {};
+  }
+
+  Result<void> operator()(ImageEstimates& item) const {
+    if (item.early.size() > kAgeBins || item.late.size() > kAgeBins)
+      return corrupt("bad estimates of starts");
+    EstimateTally tally;
+    tally.half_held = item.half_held;
+    tally.most_held = item.most_held;
+    std::copy(item.early.begin(), item.early.end(), tally.early.begin());
+    std::copy(item.late.begin(), item.late.end(), tally.late.begin());
+    if (!cluster.estimates_.put(EstimateKey{item.day, item.queue}, tally))
+      return corrupt("estimates of starts twice, or too many of them");
+    return {};
+  }
 
   // What only all items together tell of a job.
   Result<void> close_job(Job& job) const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "controller/core/decide/board.h"
+#include "controller/core/decide/estimate.h"
 #include "controller/core/decide/schedule.h"
 #include "controller/core/engine.h"
 
@@ -22,6 +23,7 @@ struct Brain {
   Liveness liveness;
   Board board;
   PassCursor pass;
+  Estimates estimates;
   std::set<std::pair<Instant, ElementKey>> backoffs;  // Pending elements that wait for a time.
   Seq seq;
   Changes changes;

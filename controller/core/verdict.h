@@ -97,6 +97,8 @@ struct Explanation {
   std::optional<Instant> planned_at;    // Nodes are kept free for it from then on.
   std::string reserved;                 // Which reservation is in its way, and what would help.
   std::optional<Duration> limit_max;    // With a time limit of at most this it would start.
+  std::optional<Instant> start_half;    // Is likely to have started by then: one of two,
+  std::optional<Instant> start_most;    // nine of ten.
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "job", self.job);
@@ -112,6 +114,8 @@ struct Explanation {
     visit(11, "planned_at", self.planned_at);
     visit(26, "reserved", self.reserved);
     visit(27, "limit_max", self.limit_max);
+    visit(50, "start_half", self.start_half);
+    visit(51, "start_most", self.start_most);
   }
 };
 

@@ -15,7 +15,7 @@ bool adds_state(const Command& command) { return std::holds_alternative<SubmitJo
 }  // namespace
 
 EngineLoop::EngineLoop(Engine& engine, Disk& disk, Outbox& outbox, const Clock& clock)
-    : engine_(engine), disk_(disk), outbox_(outbox), clock_(clock) {}
+    : engine_(engine), disk_(disk), outbox_(outbox), clock_(clock), starts_(engine.starts()) {}
 
 EngineLoop::~EngineLoop() { stop(); }
 
@@ -53,6 +53,11 @@ bool EngineLoop::look(EngineLook look) {
   return true;
 }
 
+std::shared_ptr<const StartTable> EngineLoop::starts() const {
+  const std::lock_guard lock(mutex_);
+  return starts_;
+}
+
 EngineLoop::Queued EngineLoop::take(Duration patience) {
   std::unique_lock lock(mutex_);
   const auto something = [&] {
@@ -67,7 +72,7 @@ EngineLoop::Queued EngineLoop::take(Duration patience) {
 
 void EngineLoop::run() {
   for (;;) {
-    Queued taken = take(pass_wanted_ ? Duration{} : kTickEvery);
+    Queued taken = take(pass_wanted_ || estimate_wanted_ ? Duration{} : kTickEvery);
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
@@ -80,7 +85,17 @@ void EngineLoop::run() {
       step(pass);
     }
     const Instant now = clock_.now().at;
-    if (now - ticked_at_ >= kTickEvery) {
+    const bool ticks = now - ticked_at_ >= kTickEvery;
+    const bool idle = taken.commands.empty() && !pass_wanted_;
+    // Where it is never idle, a slice with each tick.
+    if (estimate_wanted_ && (idle || ticks)) {
+      estimate_wanted_ = false;
+      QueuedCommand slice{EstimateStarts{}, {}};
+      step(slice);
+      const std::lock_guard lock(mutex_);
+      starts_ = engine_.starts();
+    }
+    if (ticks) {
       ticked_at_ = now;
       QueuedCommand tick{Tick{}, {}};
       step(tick);
@@ -100,6 +115,7 @@ void EngineLoop::step(QueuedCommand& queued) {
   } else {
     Outcome outcome = engine_.step(queued.command, clock_.now());
     pass_wanted_ = pass_wanted_ || outcome.pass_wanted;
+    estimate_wanted_ = estimate_wanted_ || outcome.estimate_wanted;
     if (outcome.record.has_value()) {
       disk_.append(outcome.record->seq.value, encode_record(*outcome.record));
     }

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -43,6 +44,8 @@ class EngineLoop {
   // False when the queue is full: answer "busy, retry". Any thread.
   bool push(QueuedCommand command);
   bool look(EngineLook look);
+  // The last look ahead at starts. Never null. Any thread.
+  std::shared_ptr<const StartTable> starts() const;
 
  private:
   struct Queued {
@@ -63,12 +66,14 @@ class EngineLoop {
   ViewSource source_;
   std::vector<OutboxItem> made_;
   bool pass_wanted_ = true;
+  bool estimate_wanted_ = false;
   Instant ticked_at_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable woken_;
   Queued queued_;
   bool stopping_ = false;
+  std::shared_ptr<const StartTable> starts_;
   std::thread thread_;
 };
 

@@ -1,5 +1,6 @@
 // Routes requests by verb.
 #include "controller/host/intake.h"
+#include "controller/host/dry_run.h"
 
 #include <algorithm>
 
@@ -258,10 +259,31 @@ void Intake::place_jobs(const Caller& caller, const Submission& submission) {
   const bool dry_run = submission.body->dry_run;
   auto jobs = new_jobs(std::move(*submission.body), submission.user.groups, parts_.blobs);
   if (!jobs) return refuse(caller, jobs.error(), kBusyRetryMs);
+  SubmitJobs command{caller.who, submission.id, std::move(*jobs), dry_run};
+  if (dry_run && command.jobs.size() == 1)
+    return try_job(caller, std::move(command), submission.notes);
   const auto reply_to = [this, caller, notes = submission.notes](const Reply& reply, Seq seq) {
     respond_change(caller, reply, seq, notes);
   };
-  push(caller, SubmitJobs{caller.who, submission.id, std::move(*jobs), dry_run}, reply_to);
+  push(caller, std::move(command), reply_to);
+}
+
+// What a dry run says at once is followed by when the job would start.
+void Intake::try_job(const Caller& caller, SubmitJobs command,
+                     const std::vector<std::string>& notes) {
+  const auto spec = std::make_shared<const JobSpec>(command.jobs.front().spec);
+  const auto reply_to = [this, caller, spec, notes](const Reply& reply, Seq seq) {
+    if (reply.error.has_value()) return refuse(caller, *reply.error);
+    ChangeReply change{{}, notes};
+    change.notes.insert(change.notes.end(), reply.notes.begin(), reply.notes.end());
+    try_start(parts_.engine, caller.who, *spec,
+              [this, caller, seq, change](std::optional<TrialReply> trial) {
+                ChangeReply whole = change;
+                whole.trial = std::move(trial);
+                parts_.respond(caller, answer(caller, seq, encode(whole)));
+              });
+  };
+  push(caller, std::move(command), reply_to);
 }
 
 void Intake::change_jobs(const Caller& caller, const Request& request) {

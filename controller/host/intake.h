@@ -75,6 +75,7 @@ class Intake {
   Result<std::vector<std::string>> policy_notes(const Caller& caller, const User& user,
                                                 SubmitBody& body);
   void place_jobs(const Caller& caller, const Submission& submission);
+  void try_job(const Caller& caller, SubmitJobs command, const std::vector<std::string>& notes);
   void change_jobs(const Caller& caller, const Request& request);
   void change_nodes(const Caller& caller, const Request& request);
   void change_reservation(const Caller& caller, const Request& request);

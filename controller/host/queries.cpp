@@ -14,6 +14,7 @@
 #include "controller/host/listing.h"
 #include "controller/host/reservation_rows.h"
 #include "controller/host/standings.h"
+#include "controller/host/start_times.h"
 #include "controller/host/waiting_elements.h"
 #include "controller/host/watch_hub.h"
 #include "controller/sql/accounting.h"
@@ -67,6 +68,7 @@ void Queries::stop() {
 
 void Queries::take(const Caller& caller, Request request) {
   if (request.verb == Verb::kWhy) return why(caller, request);
+  if (request.verb == Verb::kEstimates) return estimates(caller);
   if (request.verb == Verb::kShares || request.verb == Verb::kTurns)
     return standings(caller, request);
   WorkQueue& queue = request.verb == Verb::kAccounting ? reports_ : pool_;
@@ -154,13 +156,19 @@ std::string Queries::status(const Caller& caller, const ViewState& state) {
   return encode(reply);
 }
 
+// What the view does not hold.
+void Queries::complete(std::vector<JobRow>& rows, const ViewState& state) {
+  reasons_.fill(rows, state);
+  fill_starts(rows, state, *parts_.engine.starts(), parts_.clock.now());
+}
+
 std::string Queries::all_jobs(const Caller& caller, const JobsBody& body, const ViewState& state) {
   const std::uint32_t rows_max = body.rows_max == 0 ? kRowsMax : std::min(body.rows_max, kRowsMax);
   JobsReply page;
   std::size_t rows = 0;
   state.jobs.for_each(body.after.value, [&](std::uint64_t, const JobView& view) {
     if (body.pages && page.rows.size() >= kPageRows) {
-      reasons_.fill(page.rows, state);
+      complete(page.rows, state);
       Response response = answer(caller, state.seq, encode(page));
       response.more = true;
       parts_.respond(caller, response);
@@ -171,7 +179,7 @@ std::string Queries::all_jobs(const Caller& caller, const JobsBody& body, const 
     rows += page.rows.size() - before;
     return rows < rows_max;
   });
-  reasons_.fill(page.rows, state);
+  complete(page.rows, state);
   return encode(page);
 }
 
@@ -197,7 +205,7 @@ Result<std::string> Queries::jobs(const Caller& caller, const Request& request,
       add_rows(*view, all, state, reply.rows);
     }
   }
-  reasons_.fill(reply.rows, state);
+  complete(reply.rows, state);
   return encode(reply);
 }
 
@@ -214,6 +222,9 @@ Result<std::string> Queries::job(const Caller& caller, const Request& request,
     return fail(ErrorCode::kNotFound, "job " + std::to_string(body->job.job.value) +
                                           " has no element " + std::to_string(element.value));
   }
+  std::vector<JobRow> rows{reply.row};
+  fill_starts(rows, state, *parts_.engine.starts(), parts_.clock.now());
+  reply.row = std::move(rows.front());
   reply.spec = view->job.facts().spec();
   reply.members = member_rows(*view, element, state);
   if (const auto ending = view->job.find_ending(element)) reply.cause = ending->cause;
@@ -357,6 +368,10 @@ WhyReply why_reply(const Explanation& explanation, Now now) {
     reply.start_latest = {now.wall.us + (*explanation.start_latest - now.at).us};
   }
   reply.limit_max = explanation.limit_max;
+  if (explanation.start_half && explanation.start_most) {
+    reply.start_p50 = {now.wall.us + (*explanation.start_half - now.at).us};
+    reply.start_p90 = {now.wall.us + (*explanation.start_most - now.at).us};
+  }
   return reply;
 }
 
@@ -396,6 +411,16 @@ void Queries::why(const Caller& caller, const Request& request) {
     const JobView* view = state->jobs.find(choice.job.value);
     if (view == nullptr) return parts_.respond(caller, refusal(caller, no_such_job(choice.job)));
     parts_.respond(caller, answer(caller, state->seq, encode(not_waiting(*view, element, *state))));
+  });
+  if (queued) return;
+  parts_.respond(caller,
+                 refusal(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), 500));
+}
+
+void Queries::estimates(const Caller& caller) {
+  const bool queued = parts_.engine.look([this, caller](const Engine& engine, Now) {
+    const EstimatesReply reply = estimates_reply(engine.cluster().estimates(), *engine.starts());
+    parts_.respond(caller, answer(caller, engine.seq_last(), encode(reply)));
   });
   if (queued) return;
   parts_.respond(caller,

@@ -58,6 +58,7 @@ class Queries {
   Result<std::string> body_for(const Caller& caller, const Request& request,
                                const ViewState& state);
   Result<std::string> jobs(const Caller& caller, const Request& request, const ViewState& state);
+  void complete(std::vector<JobRow>& rows, const ViewState& state);
   std::string all_jobs(const Caller& caller, const JobsBody& body, const ViewState& state);
   Result<std::string> job(const Caller& caller, const Request& request, const ViewState& state);
   Result<std::string> nodes(const Request& request, const ViewState& state);
@@ -67,6 +68,7 @@ class Queries {
   Result<ChangeReply> skipped(const Caller& caller, const DatabaseSkipBody& body);
   std::string status(const Caller& caller, const ViewState& state);
   void why(const Caller& caller, const Request& request);
+  void estimates(const Caller& caller);
   void standings(const Caller& caller, const Request& request);
   Result<std::string> standings_for(const Caller& caller, const Request& request,
                                     const Standing& standing, const ViewState& state);

@@ -33,6 +33,7 @@ int config_export(const Invocation& call, std::string_view verb,
                   std::span<const std::string> words);
 int ping(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int status(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+int stats_eta(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int config_show(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int db_skip(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int reload(const Invocation& call, std::string_view verb, std::span<const std::string> words);

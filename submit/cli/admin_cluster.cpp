@@ -1,4 +1,4 @@
-// gpuadmin queue, account, ping, status, config show, db skip, reload.
+// gpuadmin queue, account, ping, status, stats, config show, db skip, reload.
 #include <ctime>
 
 #include "base/message/json.h"
@@ -21,6 +21,29 @@ int refuse_words(const Invocation& call, std::string_view verb,
 }
 
 std::string time_or_dash(Duration time) { return time.us == 0 ? "-" : to_clock(time); }
+
+std::string percent(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? "-" : std::to_string(part * 100 / all) + " %";
+}
+
+std::string estimates_text(const EstimatesReply& reply, const Terminal& terminal) {
+  std::string text = "Starts are estimated of " + std::to_string(reply.jobs_told) +
+                     " jobs that wait. Of those that started in the last " +
+                     std::to_string(reply.days) + " days:\n";
+  Table table({{"QUEUE"},
+               {"JOBS", Align::kRight},
+               {"BY P50", Align::kRight},
+               {"BY P90", Align::kRight},
+               {"ERROR", Align::kRight}});
+  for (const EstimateLine& row : reply.rows) {
+    table.add({row.queue.empty() ? "(all)" : row.queue, std::to_string(row.jobs),
+               percent(row.p50_held, row.jobs), percent(row.p90_held, row.jobs),
+               row.jobs == 0 ? "-" : to_text(row.error_median)});
+  }
+  return text + table.render(terminal) +
+         "BY P50, BY P90: started by the time that one of two, nine of ten should (a minute's "
+         "grace). ERROR: half were off by no more.\n";
+}
 
 std::int64_t monotonic_us() {
   std::timespec now{};
@@ -134,6 +157,15 @@ int status(const Invocation& call, std::string_view verb, std::span<const std::s
   auto reply = caller.ask<StatusReply>(Verb::kStatus, NoBody{});
   if (!reply) return fail_command(call, reply.error());
   print(call.json ? to_json(*reply) + "\n" : status_text(*reply));
+  return kExitOk;
+}
+
+int stats_eta(const Invocation& call, std::string_view verb, std::span<const std::string> words) {
+  if (!words.empty()) return refuse_words(call, verb, words);
+  Caller caller(call);
+  auto reply = caller.ask<EstimatesReply>(Verb::kEstimates, NoBody{});
+  if (!reply) return fail_command(call, reply.error());
+  print(call.json ? to_json(*reply) + "\n" : estimates_text(*reply, describe_stdout()));
   return kExitOk;
 }
 

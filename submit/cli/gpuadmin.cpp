@@ -148,6 +148,7 @@ constexpr Command kCommand{
         "gpuadmin limit set queue|account|qos|user NAME KEY=VALUE…\n"
         "gpuadmin limit remove queue|account|qos|user NAME [KEY…]\n"
         "gpuadmin ping|status\n"
+        "gpuadmin stats eta\n"
         "gpuadmin reload [--force]\n"
         "gpuadmin journal cat|verify DIR\n"
         "gpuadmin state dump DIR FILE\n"
@@ -189,6 +190,7 @@ constexpr Command kCommand{
         "'*': all "
         "others\n"
         "  limit remove       take these limits away, or all of them\n"
+        "  stats eta          how well starts were estimated in the last 30 days, by queue\n"
         "  reload             read the configuration again; what was set by the verbs above stays, "
         "unless --force\n"
         "  journal cat        the journal of a state directory as JSON lines\n"
@@ -259,6 +261,7 @@ constexpr std::array kVerbs{
     VerbEntry{"config export", config_export},
     VerbEntry{"ping", ping},
     VerbEntry{"status", status},
+    VerbEntry{"stats eta", stats_eta},
     VerbEntry{"reload", reload},
     VerbEntry{"journal cat", run_offline},
     VerbEntry{"journal verify", run_offline},

@@ -46,7 +46,7 @@ constexpr std::array kOptions{
     Option{.name = "why",
            .value = "JOB",
            .kind = K::kText,
-           .help = "why this job waits, with numbers",
+           .help = "why this job waits and when it may start, with numbers",
            .example = "17"},
     Option{.name = "priority", .letter = 'p', .help = "what the turns of pending jobs are made of"},
     Option{.name = "watch", .letter = 'w', .help = "stay and show changes; Ctrl-C ends it"},

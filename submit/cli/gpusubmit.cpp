@@ -118,6 +118,19 @@ Result<Submission> prepare(const Invocation& call) {
   return submission;
 }
 
+std::string trial_text(const TrialReply& trial) {
+  std::string text;
+  if (trial.fits_now)
+    text = "It would start now.\n";
+  else if (trial.start_p50.us == 0)
+    text = "No start is in sight: what it waits for has no known end.\n";
+  else
+    text = "It would start " + start_text(trial.start_p50, trial.start_p90) + ".\n";
+  for (const SoonerRow& row : trial.sooner)
+    text += "  sooner with " + row.options + ": " + start_text(row.start_p50, row.start_p90) + "\n";
+  return text;
+}
+
 void print_reply(const Invocation& call, const Submission& submission, const ChangeReply& reply) {
   for (const std::string& note : reply.notes) print_note(call, note);
   if (call.json) {
@@ -125,6 +138,7 @@ void print_reply(const Invocation& call, const Submission& submission, const Cha
   } else if (submission.body.dry_run) {
     print("Fine, and not submitted. It would ask for\n" +
           groups_text(submission.body.jobs.front().spec));
+    if (reply.trial) print(trial_text(*reply.trial));
   } else if (!reply.jobs.empty()) {
     const std::string job = std::to_string(reply.jobs.front().value);
     print(call.options().has("parsable") ? job + "\n" : "Submitted job " + job + "\n");

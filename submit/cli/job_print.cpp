@@ -236,6 +236,7 @@ std::string job_in_full(const JobReply& job, const Terminal& terminal, WallTime 
   lines.add("State",
             std::string(name_of(row.state)) + (row.reason.empty() ? "" : " (" + row.reason + ")"));
   lines.add("Why", job.why);
+  if (row.start_p50.us != 0) lines.add("Starts", start_text(row.start_p50, row.start_p90));
   if (job.cause) lines.add("Ending", cause_text(*job.cause));
   for (const Group& group : job.spec.groups) lines.add("Asks for", group_text(group));
   const TopologyWish& topology = job.spec.topology;
@@ -263,6 +264,12 @@ std::string job_in_full(const JobReply& job, const Terminal& terminal, WallTime 
   return text;
 }
 
+std::string start_text(WallTime half, WallTime most) {
+  std::string text = "about " + local_time(half);
+  if (most.us > half.us + minutes(1).us) text += ", by " + local_time(most) + " in 9 of 10 cases";
+  return text;
+}
+
 std::string why_text(const WhyReply& why, const Terminal& terminal) {
   std::string text =
       "Job " + std::to_string(why.job.value) + ": " + escape_for_terminal(why.sentence) + "\n";
@@ -278,6 +285,7 @@ std::string why_text(const WhyReply& why, const Terminal& terminal) {
   if (why.start_latest.us != 0) {
     lines.add("Starts by", local_time(why.start_latest) + ", if others run to their time limits");
   }
+  if (why.start_p50.us != 0) lines.add("Starts", start_text(why.start_p50, why.start_p90));
   text += lines.take();
   if (why.blockers.empty()) return text;
   Table table({{"NODES", Align::kRight}, {"HAVE NOT", Align::kLeft, 20}});

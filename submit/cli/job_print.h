@@ -28,6 +28,8 @@ std::string change_text(const JobRow& row);
 // Everything there is to know, "Name: value" a line.
 std::string job_in_full(const JobReply& job, const Terminal& terminal, WallTime now);
 // The sentence and the figures behind it.
+// "about 2026-11-30 14:10, by 2026-11-30 17:00 in 9 of 10 cases"
+std::string start_text(WallTime half, WallTime most);
 std::string why_text(const WhyReply& why, const Terminal& terminal);
 
 // What the turns of jobs are made of: the points for each factor, and their sum.

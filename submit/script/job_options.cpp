@@ -316,7 +316,7 @@ constexpr std::array kJobOptions{
            .in_script = true},
     // What this command itself does.
     Option{.name = "wait", .help = "stay until the job has ended; exit as it did"},
-    Option{.name = "dry-run", .help = "check everything, submit nothing"},
+    Option{.name = "dry-run", .help = "check everything, say when it would start, submit nothing"},
     Option{.name = "parsable", .help = "print the job's number only"},
     Option{.name = "request-id",
            .value = "UUID",

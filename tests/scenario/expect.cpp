@@ -17,6 +17,7 @@ class Expectation {
     if (first == "node") return check_node();
     if (first == "gone") return check_gone();
     if (first == "reservation") return check_reservation();
+    if (first == "estimates") return check_estimates();
     const Result<ElementKey> key = stage_.element(first);
     if (!key) return key.error();
     key_ = *key;
@@ -61,6 +62,12 @@ class Expectation {
     return check_options(Options{{"reason", node->drained ? drain.reason : node->reason},
                                  {"by", drain.by},
                                  {"since", since}});
+  }
+
+  Result<void> check_estimates() {
+    const EstimateSum sum = cluster().estimates().sum(word(1));
+    return check_options(
+        Options{{"n", std::to_string(sum.count)}, {"held", std::to_string(sum.most_held)}});
   }
 
   Result<void> check_gone() {
@@ -196,6 +203,9 @@ class Expectation {
     }
     const std::string start =
         why->start_latest ? to_text(*why->start_latest - stage_.world_.at) : "";
+    const auto from_now = [&](const std::optional<Instant>& at) {
+      return at ? to_text(*at - stage_.world_.at) : "none";
+    };
     const std::string planned = why->planned_at ? to_text(*why->planned_at - stage_.world_.at) : "";
     return check_options(Options{{"reason", std::string(name_of(why->reason))},
                                  {"fits", std::to_string(why->nodes_fit)},
@@ -205,7 +215,9 @@ class Expectation {
                                  {"frees_last", frees},
                                  {"start", start},
                                  {"planned", planned},
-                                 {"limit", why->limit_max ? to_text(*why->limit_max) : ""}});
+                                 {"limit", why->limit_max ? to_text(*why->limit_max) : ""},
+                                 {"half", from_now(why->start_half)},
+                                 {"most", from_now(why->start_most)}});
   }
 
   Result<void> check_says() {

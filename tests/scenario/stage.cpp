@@ -184,6 +184,7 @@ const std::map<std::string, Stage::Verb>& Stage::verbs() {
                                                   {"lost_orders", &Stage::worker},
                                                   {"restart", &Stage::restart},
                                                   {"fed", &Stage::fed},
+                                                  {"estimate", &Stage::estimate},
                                                   {"expect", &Stage::expect},
                                                   {"reserve", &Stage::reserve},
                                                   {"alter", &Stage::reserve},
@@ -652,6 +653,12 @@ Result<void> Stage::restart(const Statement&) {
   for (auto& [name, worker] : fleet_.workers()) {
     if (!worker.deaf) fleet_.hello(name);
   }
+  return {};
+}
+
+Result<void> Stage::estimate(const Statement&) {
+  Outcome out = fleet_.step(EstimateStarts{1'000'000, true});
+  while (out.estimate_wanted) out = fleet_.step(EstimateStarts{1'000'000, false});
   return {};
 }
 

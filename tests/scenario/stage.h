@@ -49,6 +49,7 @@ class Stage {
   Result<void> reserve(const Statement& statement);
   Result<void> unreserve(const Statement& statement);
   Result<void> wall_clock(const Statement& statement);
+  Result<void> estimate(const Statement& statement);
   Result<void> expect(const Statement& statement);
 
   // The wall clock, as it stood at the beginning, after so much of the scenario.

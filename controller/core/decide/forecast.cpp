@@ -2,6 +2,7 @@
 #include "controller/core/decide/forecast.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace muster {
 namespace {
@@ -144,6 +145,33 @@ Duration Forecast::likely_end(const Cluster& cluster, const JobFacts& facts) con
     if (survivors < kLikelySurvivors) return age_edge(i + 1);
   }
   return age_edge(kAgeBins);
+}
+
+Duration Forecast::remaining_at(const Cluster& cluster, const JobFacts& facts, Duration age,
+                                std::uint32_t permille) const {
+  const Chances& bins = chances(cluster, facts);
+  const std::int64_t wanted = kAll / 1000 * (1000 - std::min(permille, 999U));  // Still running.
+  std::int64_t survivors = kAll;
+  Duration begin = age;
+  for (std::size_t i = age_bin_of(age); i < kAgeBins; ++i) {
+    const Duration end = age_edge(i + 1);
+    const Duration ahead = std::max(end - begin, Duration{});
+    const std::int64_t chance = part(bins[i], part_ahead(i, begin));
+    const std::int64_t ends = part(survivors, chance);
+    if (survivors - ends <= wanted && ends > 0) {
+      const std::int64_t before = survivors - wanted;
+      return begin - age + Duration{part(ahead.us, before * kAll / ends)};
+    }
+    survivors -= ends;
+    begin = std::max(begin, end);
+  }
+  return begin - age;
+}
+
+bool Forecast::knows(const Cluster& cluster) {
+  const RunTimes* all = cluster.run_times().find(Likeness{});
+  if (all == nullptr) return false;
+  return std::accumulate(all->ended.begin(), all->ended.end(), std::uint64_t{0}) >= kEndsKnownMin;
 }
 
 }  // namespace muster

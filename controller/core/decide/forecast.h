@@ -18,6 +18,7 @@
 namespace muster {
 
 constexpr Duration kForecastEvery = minutes(2);  // How old what follows from the counts may be.
+constexpr std::uint64_t kEndsKnownMin = 20;      // Fewer tell nothing.
 constexpr std::size_t kOlderPerPassMax = 2000;   // Attempts that come into the next bin.
 
 bool goes_by_forecasts(const QueueConfig& queue);
@@ -39,6 +40,11 @@ class Forecast {
   Duration remaining(const Cluster& cluster, const JobFacts& facts, Duration age) const;
   // It has ended within that with seven chances out of ten.
   Duration likely_end(const Cluster& cluster, const JobFacts& facts) const;
+  // How much longer a job of that age runs, when `permille` of those like it end sooner.
+  Duration remaining_at(const Cluster& cluster, const JobFacts& facts, Duration age,
+                        std::uint32_t permille) const;
+  // Whether enough has ended by itself to tell anything at all.
+  static bool knows(const Cluster& cluster);
 
  private:
   using Chances = std::array<std::int64_t, kAgeBins>;

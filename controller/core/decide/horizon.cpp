@@ -2,6 +2,7 @@
 #include "controller/core/decide/horizon.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "controller/core/decide/shortest.h"
 
@@ -99,13 +100,24 @@ void Horizon::refresh(const Outlook& outlook, const AttemptKey& key) {
   const Job* job = cluster.find_job(key.job);
   if (attempt == nullptr || job == nullptr) return;
   remove(*attempt);
-  const Stay common = stay_of(outlook, *attempt, *job);
-  const Instant end = common.end;
-  for (const Member& member : attempt->place->members) {
+  insert(cluster, *attempt->place, stay_of(outlook, *attempt, *job));
+}
+
+void Horizon::enter(const Cluster& cluster, const AttemptKey& key, const Place& place,
+                    Instant end) {
+  Stay stay;
+  stay.end = end;
+  stay.attempt = key;
+  stay.queue = std::numeric_limits<std::uint32_t>::max();
+  insert(cluster, place, stay);
+}
+
+void Horizon::insert(const Cluster& cluster, const Place& place, const Stay& common) {
+  for (const Member& member : place.members) {
     if (member.node.value >= nodes_.size()) nodes_.resize(member.node.value + 1);
     std::vector<Stay>& stays = nodes_[member.node.value];
     const auto at = std::find_if(stays.begin(), stays.end(), [&](const Stay& stay) {
-      return std::tie(end, key) < std::tie(stay.end, stay.attempt);
+      return std::tie(common.end, common.attempt) < std::tie(stay.end, stay.attempt);
     });
     Stay stay = common;
     stay.cpus = member.cpus;
@@ -115,12 +127,14 @@ void Horizon::refresh(const Outlook& outlook, const AttemptKey& key) {
   }
 }
 
-void Horizon::remove(const Attempt& attempt) {
-  for (const Member& member : attempt.place->members) {
+void Horizon::remove(const Attempt& attempt) { leave(attempt.key, *attempt.place); }
+
+void Horizon::leave(const AttemptKey& key, const Place& place) {
+  for (const Member& member : place.members) {
     if (member.node.value >= nodes_.size()) continue;
     std::vector<Stay>& stays = nodes_[member.node.value];
     stays.erase(std::remove_if(stays.begin(), stays.end(),
-                               [&](const Stay& stay) { return stay.attempt == attempt.key; }),
+                               [&](const Stay& stay) { return stay.attempt == key; }),
                 stays.end());
   }
 }

@@ -56,6 +56,9 @@ class Horizon {
   std::optional<NodeId> foresee(const Outlook& outlook, NodeId from, std::size_t count);
   // Before it leaves the cluster.
   void remove(const Attempt& attempt);
+  // The same of an attempt that is only thought of.
+  void enter(const Cluster& cluster, const AttemptKey& key, const Place& place, Instant end);
+  void leave(const AttemptKey& key, const Place& place);
   // The node's devices are not what they were.
   void refresh_node(const Cluster& cluster, NodeId node);
 
@@ -63,6 +66,8 @@ class Horizon {
   const std::vector<Stay>& stays(NodeId node) const;
 
  private:
+  void insert(const Cluster& cluster, const Place& place, const Stay& common);
+
   std::vector<std::vector<Stay>> nodes_;  // By id.
 };
 

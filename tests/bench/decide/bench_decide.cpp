@@ -147,6 +147,15 @@ class Site {
     }
   }
 
+  bool estimate_step(Times& steps, bool anew) {
+    EstimateStarts command;
+    command.anew = anew;
+    const double start = now_ms();
+    const bool wanted = step(command).estimate_wanted;
+    steps.push_back(ms_since(start));
+    return wanted;
+  }
+
   // One pass step. Answers whether another should follow.
   bool pass_step(Times& steps) {
     const auto start = now_ms();
@@ -219,7 +228,7 @@ std::vector<NewJob> mixed(std::size_t count, std::uint64_t seed) {
 
 // 10,000 nodes of 8 GPUs, 5 % of the GPUs free and scattered, 100,000 jobs of 500 shapes waiting,
 // 500 ends a second while a pass goes on.
-void pass_10k_100k(int runs) {
+Site site_10k_100k() {
   Site site(2);
   site.add_nodes(10000, {});
   std::vector<NewJob> ones(80000, Site::job(1, 1));
@@ -245,6 +254,11 @@ void pass_10k_100k(int runs) {
     }
     site.submit(std::move(jobs), 2000 + user);
   }
+  return site;
+}
+
+void pass_10k_100k(int runs) {
+  Site site = site_10k_100k();
   Times passes;
   Times steps;
   for (int run = 0; run < runs; ++run) {
@@ -266,6 +280,22 @@ void pass_10k_100k(int runs) {
   }
   print("pass_10k_100k", passes);
   print("pass_10k_100k_step", steps);
+}
+
+// Looking ahead over the same, once by limits.
+void estimate_10k_100k(int runs) {
+  Site site = site_10k_100k();
+  site.pass();
+  Times whole;
+  Times steps;
+  for (int run = 0; run < runs; ++run) {
+    double took = 0;
+    bool more = site.estimate_step(steps, true);
+    for (took += steps.back(); more; took += steps.back()) more = site.estimate_step(steps, false);
+    whole.push_back(took);
+  }
+  print("estimate_10k_100k", whole);
+  print("estimate_10k_100k_step", steps);
 }
 
 // A million elements, from the command to the answer.
@@ -310,6 +340,10 @@ double array_1k_ends() {
 int run(const std::string& name, int runs) {
   if (name == "pass_10k_100k") {
     pass_10k_100k(runs);
+    return 0;
+  }
+  if (name == "estimate_10k_100k") {
+    estimate_10k_100k(runs);
     return 0;
   }
   Times times;

@@ -118,7 +118,7 @@ void Controller::crash(Duration until_restart) {
   engine_.reset();
   outbox_.clear();
   peers_.clear();
-  syncing_ = pass_waits_ = false;
+  syncing_ = pass_waits_ = estimate_waits_ = false;
   // Of what was being written, any beginning may have reached the disk.
   make_durable(world_.rng.below(unsynced_.size() + 1));
   unsynced_.clear();
@@ -141,6 +141,7 @@ void Controller::step(const Command& command, Answer answer) {
   for (const Effect& effect : out.effects) waiting.errands.push_back(errand_of(effect));
   outbox_.push_back(std::move(waiting));
   if (out.pass_wanted) want_pass();
+  if (out.estimate_wanted) want_estimate();
   sync();
   release();
 }
@@ -151,6 +152,15 @@ void Controller::want_pass() {
   world_.agenda.after(milliseconds(1), alive([this] {
                         pass_waits_ = false;
                         step(SchedulePass{});
+                      }));
+}
+
+void Controller::want_estimate() {
+  if (estimate_waits_) return;
+  estimate_waits_ = true;
+  world_.agenda.after(milliseconds(20), alive([this] {
+                        estimate_waits_ = false;
+                        step(EstimateStarts{});
                       }));
 }
 

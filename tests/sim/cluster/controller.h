@@ -57,6 +57,7 @@ class Controller {
   void step(const Command& command, Answer answer = {});
   Errand errand_of(const Effect& effect) const;
   void want_pass();
+  void want_estimate();
   void sync();
   void synced(std::size_t records);
   void make_durable(std::size_t records);
@@ -81,6 +82,7 @@ class Controller {
   Seq began_;  // Of this life's EpochBegun: before it is durable nobody is listened to.
   bool syncing_ = false;
   bool pass_waits_ = false;
+  bool estimate_waits_ = false;
 };
 
 }  // namespace muster::sim

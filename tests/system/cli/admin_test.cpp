@@ -72,5 +72,24 @@ TEST(Admin, ShowsHowTheControllerStands) {
   EXPECT_EQ(run_command(gateway, "gpuadmin reload").out, "The configuration was read again\n");
 }
 
+TEST(Admin, SaysHowEstimatesCameOut) {
+  FakeGateway gateway([](const Request& request) {
+    if (request.verb != Verb::kEstimates) return bad(ErrorCode::kInvalid, "another verb");
+    EstimatesReply reply;
+    reply.days = 30;
+    reply.jobs_told = 7;
+    reply.rows = {{"", 412, 230, 358, 182, minutes(12), 868932}, {"gpu", 0, 0, 0, 0, {}, 0}};
+    return good(reply);
+  });
+  const Finished ran = run_command(gateway, "gpuadmin stats eta");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("Starts are estimated of 7 jobs that wait."));
+  EXPECT_THAT(ran.out, HasSubstr("(all)   412    55 %    86 %    12m\n"));
+  EXPECT_THAT(ran.out, HasSubstr("gpu       0       -       -      -\n"));
+  EXPECT_THAT(run_command(gateway, "gpuadmin stats eta --json").out,
+              HasSubstr("\"p90_held_ppm\":868932"));
+  EXPECT_EQ(run_command(gateway, "gpuadmin stats eta more").status, 64);
+}
+
 }  // namespace
 }  // namespace muster

@@ -94,6 +94,25 @@ TEST(Submit, TakesARequestIdAndADryRun) {
   EXPECT_EQ(to_text(*gateway.requests().at(0).request_id), uuid);
 }
 
+TEST(Submit, SaysWhenADryRunWouldStartAndWhatWouldStartSooner) {
+  FakeGateway gateway([](const Request&) {
+    ChangeReply reply;
+    reply.trial.emplace();
+    reply.trial->start_p50 = {1'800'000'000'000'000};
+    reply.trial->start_p90 = {1'800'003'600'000'000};
+    reply.trial->sooner = {{"--queue short", {1'799'990'000'000'000}, {1'799'990'000'000'000}}};
+    return good(reply);
+  });
+  const Finished ran =
+      run_command(gateway, "gpusubmit --dry-run --gpus 2 -- true", "TZ=UTC;export TZ;");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out,
+              HasSubstr("It would start about 2027-01-15 08:00, by 2027-01-15 09:00 in 9 of 10 "
+                        "cases.\n  sooner with --queue short: about 2027-01-15 05:13\n"));
+  EXPECT_THAT(run_command(gateway, "gpusubmit --dry-run --json --gpus 2 -- true").out,
+              HasSubstr("\"start_p90\":\"2027-01-15T09:00:00"));
+}
+
 TEST(Submit, SaysWhyTheControllerRefused) {
   FakeGateway gateway([](const Request&) {
     return bad(ErrorCode::kInvalid,

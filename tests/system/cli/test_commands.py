@@ -80,6 +80,40 @@ class Commands(unittest.TestCase):
         self.assertIn("Why:", self.run_it("gpuqueue", str(job)).stdout)
         self.assertEqual(self.c.json("gpuqueue", "--why", str(job))["nodes_total"], 2)
 
+    def test_a_start_is_estimated_and_a_dry_run_names_what_starts_sooner(self):
+        first = self.c.submit("--gpus", "4", "--time", "10m", "--", "sleep", "60")
+        second = self.c.submit("--gpus", "2", "--time", "4m", "--", "sleep", "60")
+        self.c.wait_state(first, "running")
+        self.c.wait_state(second, "running")
+        wide = ["--nodes", "2", "--gpus-per-node", "4", "--time", "5m", "--launch", "tasks"]
+        job = self.c.submit(*wide, "--", "true")
+        for _ in range(100):
+            why = self.c.json("gpuqueue", "--why", str(job))
+            if why["start_p50"]:
+                break
+            time.sleep(0.2)
+        self.assertTrue(why["start_p50"], why)
+        self.assertIn("starts in about", why["sentence"])
+        self.assertEqual(why["start_p50"], why["start_p90"])
+        self.assertIn("Starts:", self.run_it("gpuqueue", str(job)).stdout)
+        rows = {row["job"]: row for row in self.c.json("gpuqueue")["rows"]}
+        self.assertTrue(rows[job]["start_p50"])
+        self.assertFalse(rows[first]["start_p50"])
+        said = self.run_it("gpusubmit", "--dry-run", *wide, "--", "true")
+        self.assertIn("It would start about", said.stdout)
+        trial = self.c.json("gpusubmit", "--dry-run", "--gpus", "4", "--time", "30m", "--", "true")[
+            "trial"
+        ]
+        self.assertFalse(trial["fits_now"])
+        self.assertTrue(trial["start_p50"])
+        self.assertIn("--gpus 2", [row["options"] for row in trial["sooner"]])
+        stats = self.c.json("gpuadmin", "stats", "eta")
+        self.assertEqual(stats["days"], 30)
+        self.assertGreaterEqual(stats["jobs_told"], 1)
+        for each in (job, first, second):
+            self.run_it("gpucancel", str(each))
+            self.c.wait_end(each)
+
     def test_refusals_have_their_codes(self):
         self.refused(66, "there is no queue nope", "gpusubmit", "--queue", "nope", "--", "true")
         self.refused(66, "there is no account nope", "gpusubmit", "--account", "nope", "--", "true")
@@ -132,8 +166,18 @@ class Commands(unittest.TestCase):
         self.assertEqual(result.stdout, self.c.read(f"count-{job}.out"))
 
     def test_logs_of_what_has_ended(self):
-        job = self.c.submit("--launch", "tasks", "--tasks", "2", "--output", "ended-%j-%t.out",
-                            "--", "sh", "-c", "echo rank $RANK")
+        job = self.c.submit(
+            "--launch",
+            "tasks",
+            "--tasks",
+            "2",
+            "--output",
+            "ended-%j-%t.out",
+            "--",
+            "sh",
+            "-c",
+            "echo rank $RANK",
+        )
         self.c.wait_end(job)
         self.assertEqual(self.c.command("gpulogs", "--rank", "1", str(job)).stdout, "rank 1\n")
         job = self.c.submit("--", "echo", "here")

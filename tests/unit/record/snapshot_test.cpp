@@ -149,6 +149,51 @@ TEST(Snapshot, KeepsWhatWasLearnedOfRunTimes) {
   EXPECT_EQ(again->run_times().digest(), world.engine.cluster().run_times().digest());
 }
 
+// Also through the journal, and after a job started as was said.
+TEST(Snapshot, KeepsWhatWasSaidOfStarts) {
+  World world;
+  fill(world);
+  EstimateStarts ahead{1'000'000, true};
+  while (world.step(ahead).estimate_wanted) ahead.anew = false;
+  const JobId waits{3};
+  ASSERT_NE(world.engine.cluster().estimates().find(waits), nullptr);
+  world.at = world.at + seconds(10);
+  world.report("n1", AttemptKey{JobId{2}, {}, AttemptNo{1}}, AttemptPhase::kEnded,
+               World::ended(CauseKind::kExited, 1));
+  world.pass();
+  ASSERT_EQ(world.engine.cluster().estimates().sum().count, 1U);
+  world.submitted(World::job(1, 4, "waits"));
+  ahead.anew = true;
+  while (world.step(ahead).estimate_wanted) ahead.anew = false;
+  ASSERT_EQ(world.engine.cluster().estimates().promises().size(), 1U);
+  for (const Record& record : world.journal) {
+    const Result<Record> again = decode_record(encode_record(record));
+    ASSERT_TRUE(again.ok());
+    if (const auto* said = std::get_if<StartsEstimated>(&record.events.back())) {
+      const auto* read = std::get_if<StartsEstimated>(&again->events.back());
+      ASSERT_NE(read, nullptr);
+      EXPECT_EQ(read->starts.back().most, said->starts.back().most);
+    }
+  }
+  ClusterDecoder decoder;
+  ASSERT_TRUE(decoder.add(payload_of(world.engine.cluster())).ok());
+  const Result<Cluster> again = decoder.finish(world.engine.cluster().digest());
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->estimates().digest(), world.engine.cluster().estimates().digest());
+  EXPECT_EQ(again->estimates().sum().most_held, 1U);
+}
+
+TEST(Snapshot, RefusesEstimatesThatMakeNoSense) {
+  ClusterImage image;
+  EXPECT_FALSE(image.add(ImagePromise{JobId{7}, {}, {}}).ok());  // There is no such job.
+  ImageEstimates day;
+  day.early.assign(kAgeBins + 1, 1);
+  EXPECT_FALSE(image.add(day).ok());
+  day.early.clear();
+  EXPECT_TRUE(image.add(day).ok());
+  EXPECT_FALSE(image.add(day).ok());
+}
+
 TEST(Snapshot, RefusesRunTimesThatMakeNoSense) {
   const auto refused = [](const ImageRunTimes& item, int times) {
     ClusterImage image;
