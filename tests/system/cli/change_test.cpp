@@ -29,7 +29,7 @@ TEST(Cancel, SendsSignalsAndChoosesByNameUserAndQueue) {
   FakeGateway gateway(done);
   const Finished ran =
       run_command(gateway, "gpucancel --signal USR1 --name x --user kim --queue a,b --all --json");
-  EXPECT_EQ(ran.out, "{\"jobs\":[17,18],\"notes\":[\"18 had ended\"]}\n");
+  EXPECT_EQ(ran.out, "{\"jobs\":[17,18],\"notes\":[\"18 had ended\"],\"trial\":null}\n");
   const auto body = gateway.body_of<SelectBody>(Verb::kCancel);
   EXPECT_EQ(body.signal, 10);
   EXPECT_THAT(body.names, ElementsAre("x"));

@@ -228,7 +228,8 @@ TEST(SubmitWait, LeavesTheJobBeOnInterrupt) {
 
 TEST(Submit, PrintsJson) {
   FakeGateway gateway([](const Request&) { return good(job_17()); });
-  EXPECT_EQ(run_command(gateway, "gpusubmit --json -- true").out, "{\"jobs\":[17],\"notes\":[]}\n");
+  EXPECT_EQ(run_command(gateway, "gpusubmit --json -- true").out,
+            "{\"jobs\":[17],\"notes\":[],\"trial\":null}\n");
 }
 
 }  // namespace

@@ -101,9 +101,10 @@ class Commands(unittest.TestCase):
         self.assertFalse(rows[first]["start_p50"])
         said = self.run_it("gpusubmit", "--dry-run", *wide, "--", "true")
         self.assertIn("It would start about", said.stdout)
-        trial = self.c.json("gpusubmit", "--dry-run", "--gpus", "4", "--time", "30m", "--", "true")[
-            "trial"
-        ]
+        said = self.run_it(
+            "gpusubmit", "--json", "--dry-run", "--gpus", "4", "--time", "5m", "--", "true"
+        )
+        trial = json.loads(said.stdout)["trial"]
         self.assertFalse(trial["fits_now"])
         self.assertTrue(trial["start_p50"])
         self.assertIn("--gpus 2", [row["options"] for row in trial["sooner"]])
