@@ -251,7 +251,7 @@ void ForeRun::push(std::uint32_t lane, std::size_t at) {
 }
 
 Present ForeRun::present(const ForeDesk& desk) const {
-  return {desk.cluster, books_.ledger, books_.horizon, now_};
+  return {desk.cluster, books_.ledger, books_.horizon, now_, &desk.board.calendar};
 }
 
 void ForeRun::look_at(const ForeDesk& desk, const Candidate& candidate, std::uint64_t& work) {
