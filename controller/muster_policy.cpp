@@ -209,8 +209,8 @@ bool limit(decltype(RLIMIT_CPU) what, rlim_t most) {
 }
 
 bool limit_all(std::uint32_t seconds) {
-  return limit(RLIMIT_CPU, seconds) && limit(RLIMIT_AS, kMemoryBytes) && limit(RLIMIT_CORE, 0) &&
-         limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NOFILE, kFiles) && limit(RLIMIT_NPROC, kProcesses);
+  return limit(RLIMIT_CPU, seconds) && limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) &&
+         limit(RLIMIT_NOFILE, kFiles) && limit(RLIMIT_NPROC, kProcesses);
 }
 
 bool become(const Identity& who) {
@@ -238,10 +238,13 @@ int start(const Wanted& wanted, bool as_root, const Identity& who, bool is_alone
   if (!deny_calls(denied)) return complain_of_errno("seccomp");
   static_cast<void>(syscall(SYS_close_range, 3U, ~0U, 4U));  // Close on exec.
   std::string program = wanted.program;
+  const std::string failed = program + " cannot be started" + (as_root ? " as " + wanted.user : "");
   char* argv[] = {program.data(), nullptr};
   char* environment[] = {nullptr};
+  // The last: this process itself may need more, under a sanitizer.
+  if (!limit(RLIMIT_AS, kMemoryBytes)) return complain_of_errno("limits");
   execve(program.c_str(), argv, environment);
-  complain_of_errno(program + " cannot be started" + (as_root ? " as " + wanted.user : ""));
+  std::fprintf(stderr, "muster-policy: %s: %s\n", failed.c_str(), std::strerror(errno));
   return kExitNotFound;
 }
 
@@ -275,5 +278,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return muster::end_command_line(app, error);
   }
-  return run(wanted);
+  // In a namespace whose first process has ended nothing can be started any more, a leak checker's
+  // helper neither: there is nothing left to do at an exit.
+  _exit(run(wanted));
 }
