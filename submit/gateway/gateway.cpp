@@ -500,10 +500,11 @@ void Gateway::turn(int timeout_ms) {
   my.now_ms = clock_ms();
   for (int i = 0; i < n; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
-    if (event.data.u64 == kListenerTag) {
+    const std::uint64_t tag = event.data.u64;  // epoll_event is packed: nothing may refer into it.
+    if (tag == kListenerTag) {
       my.accept_all();
-    } else if (event.data.u64 >= kFirstConnection) {
-      const auto found = my.connections.find(event.data.u64);
+    } else if (tag >= kFirstConnection) {
+      const auto found = my.connections.find(tag);
       if (found != my.connections.end()) my.serve(*found->second, event.events);
     }
   }

@@ -32,8 +32,6 @@ class Trace {
 
 class Checker {
  public:
-  explicit Checker(Trace& trace) : trace_(trace) {}
-
   // ---- the journal ----
   void durable(const Record& record);
   void restarted(const Engine& engine);  // Everything durable has been replayed.
@@ -65,7 +63,6 @@ class Checker {
   using Jobs = std::map<JobId, std::map<Element, ElementModel>>;
   struct Follow;  // Visits events.
 
-  Trace& trace_;
   std::string violation_;
   Seq durable_seq_;
   Jobs jobs_;

@@ -286,10 +286,10 @@ TEST(Disk, RecordsLargerThanASegmentAndTheQueue) {
 TEST(Disk, BlobsAreDurableBeforeTheRecordThatNamesThem) {
   const Scratch scratch;
   const DiskOptions options = options_for(scratch.path());
+  std::atomic<std::uint64_t> durable{0};  // Outlives the disk, whose thread tells it.
   const std::unique_ptr<Disk> disk = open_disk(options);
   ASSERT_TRUE(disk->recover(0, ignore).ok());
   std::vector<BlobRef> refs;
-  std::atomic<std::uint64_t> durable{0};
   disk->start(Epoch{1}, [&durable](std::uint64_t seq) { durable = seq; });
   for (std::uint64_t seq = 1; seq <= 200; ++seq) {
     const std::string content = "script " + std::to_string(seq) + std::string(seq * 100, '#');
