@@ -128,8 +128,7 @@ void settle(World& world) {
 
 }  // namespace
 
-World::World(std::uint64_t seed, Planted with)
-    : rng(seed), planted(with), plan(plan_of(rng)) {
+World::World(std::uint64_t seed, Planted with) : rng(seed), planted(with), plan(plan_of(rng)) {
   controller = std::make_unique<Controller>(*this);
   for (std::uint32_t i = 0; i < plan.nodes; ++i) {
     nodes.push_back(std::make_unique<Node>(*this, i));
