@@ -351,8 +351,10 @@ Subcommand add_replay(CLI::App& app) {
   request.nodes = {72, 8};
   request.window.gpus_max = muster::kTraceGpusMax;
   command->add_option("--file", request.file, "the trace")->required();
-  command->add_option("--format", options->format, "philly (csv), swf or sacct")
-      ->check(CLI::IsMember({"philly", "swf", "sacct"}));
+  command
+      ->add_option("--format", options->format,
+                   "philly (csv), swf, sacct, or muster: its own job log")
+      ->check(CLI::IsMember({"philly", "swf", "sacct", "muster"}));
   command->add_option("--from-day", options->from_day, "first day of the trace to replay")
       ->check(CLI::Range(0, 3650));
   command->add_option("--days", options->days, "how many days")->check(CLI::Range(1, 3650));

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/types/text.h"
+#include "controller/sim/replay/job_log_trace.h"
 #include "controller/sim/replay/sacct_trace.h"
 
 namespace muster {
@@ -86,6 +87,7 @@ class Reader {
     if (jobs_.size() == kTraceJobsMax) return bad("more than 10000000 jobs");
     if (format_ == TraceFormat::kSwf) return line[0] == ';' ? Result<void>() : take_swf(line);
     if (format_ == TraceFormat::kSacct) return number == 1 ? take_header(line) : take_sacct(line);
+    if (format_ == TraceFormat::kMuster) return number == 1 ? take_names(line) : take_logged(line);
     if (number > 1) return take_philly(line);
     return line.starts_with("timestamp,") ? Result<void>()
                                           : bad("the header timestamp,… is missing");
@@ -134,6 +136,22 @@ class Reader {
     return {};
   }
 
+  Result<void> take_names(const std::string& line) {
+    Result<JobLogColumns> columns = JobLogColumns::from_header(line);
+    if (!columns) return columns.error();
+    log_ = *std::move(columns);
+    return {};
+  }
+
+  Result<void> take_logged(const std::string& line) {
+    const Result<JobLogRow> row = log_.read(line);
+    if (!row) return row.error();
+    const Result<std::uint32_t> owner = number_of(row->user);
+    if (!owner) return owner.error();
+    jobs_.push_back(TraceJob{row->submitted, row->run, row->gpus, *owner, name_of(row->name)});
+    return {};
+  }
+
   // As it may be submitted.
   static std::string name_of(const std::string& name) {
     return check_job_name(name) ? name : std::string();
@@ -162,6 +180,7 @@ class Reader {
   std::vector<TraceJob> jobs_;
   std::map<std::string, std::uint32_t> owners_;
   SacctColumns sacct_;
+  JobLogColumns log_;
 };
 
 }  // namespace
@@ -170,6 +189,7 @@ std::optional<TraceFormat> trace_format_of(std::string_view name) {
   if (name == "philly") return TraceFormat::kPhilly;
   if (name == "swf") return TraceFormat::kSwf;
   if (name == "sacct") return TraceFormat::kSacct;
+  if (name == "muster") return TraceFormat::kMuster;
   return std::nullopt;
 }
 

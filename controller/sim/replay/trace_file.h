@@ -12,7 +12,7 @@
 
 namespace muster {
 
-enum class TraceFormat : std::uint8_t { kPhilly, kSwf, kSacct };
+enum class TraceFormat : std::uint8_t { kPhilly, kSwf, kSacct, kMuster };
 
 struct TraceJob {
   Instant submitted;  // From the beginning of the window.
@@ -38,8 +38,8 @@ std::optional<TraceFormat> trace_format_of(std::string_view name);
 // philly: a csv file with a header and the columns submission (2017-10-09 07:01:55, UTC), seconds
 // run, GPUs, GPU-seconds and virtual cluster. swf: the Standard Workload Format; processors are
 // taken for GPUs, and jobs that never ran are left out. sacct: see sacct_trace.h; what has no GPUs,
-// did not run or has not ended is left out. In the order of submission, then of lines. A line that
-// is not understood fails with `file:line: …`.
+// did not run or has not ended is left out. muster: see job_log_trace.h. In the order of
+// submission, then of lines. A line that is not understood fails with `file:line: …`.
 Result<std::vector<TraceJob>> read_trace(const std::string& path, TraceFormat format,
                                          const TraceWindow& window);
 

@@ -1,6 +1,9 @@
 // gpuacct's rows: states, sums, exact money, filters.
 #include "controller/sql/accounting.h"
 
+#include <fstream>
+
+#include "controller/sim/replay/trace_file.h"
 #include "controller/sql/feed.h"
 #include "controller/sql/migrate.h"
 #include "tests/system/sql/server.h"
@@ -109,6 +112,30 @@ TEST_F(AccountingTest, SumsAttemptsAndPricesThemExactly) {
   EXPECT_EQ(row.nodes, std::vector<std::string>{"n1"});
   EXPECT_EQ(row.gpu_types, (std::vector<std::string>{"h100", "odd"}));
   EXPECT_EQ(row.gpus, 2U);
+}
+
+TEST_F(AccountingTest, TheJobLogIsATraceForTheSimulator) {
+  write({submission(1, "kim"), submission(2, "lee"), submission(3, "lee")});
+  write({start(key_of(1, 1), {0, 1}, 8), start(key_of(2, 1), {2}, 1), start(key_of(3, 1), {3}, 1)});
+  write({AttemptLaunched{key_of(1, 1), "", {}}, AttemptLaunched{key_of(2, 1), "", {}}});
+  write({end(key_of(1, 1), CauseKind::kNodeFailed, 1500, 2, 8),
+         ElementRequeued{JobId{1}, Element{0}, {}, {}, false, ""}});
+  write({start(key_of(1, 2), {0, 1}, 8), AttemptLaunched{key_of(1, 2), "", {}}});
+  write({end(key_of(1, 2), CauseKind::kCompleted, 3000, 2, 8),
+         ElementsEnded{JobId{1}, {{0, 0, 1}}, {}}});
+  write({end(key_of(3, 1), CauseKind::kCancelled, 0, 1, 1),
+         ElementsEnded{JobId{3}, {{0, 0, 1}}, {}}});
+  const std::string path = testing::TempDir() + "/job_log.csv";
+  {
+    std::ofstream file(path);
+    for (const std::string& line : psql("copy (select * from muster.job_log) to stdout csv header"))
+      file << line << '\n';
+  }
+  const auto jobs = read_trace(path, TraceFormat::kMuster, {{}, days(3650), 1000});
+  ASSERT_TRUE(jobs.ok()) << jobs.error().message;
+  ASSERT_EQ(jobs->size(), 1U);  // Job 2 still runs, job 3 never did.
+  EXPECT_EQ(jobs->front().run, milliseconds(4500));
+  EXPECT_EQ(jobs->front().gpus, 2U);
 }
 
 TEST_F(AccountingTest, FractionsStayExact) {

@@ -107,6 +107,42 @@ TEST(TraceFile, NamesFileAndLineOfBadSacct) {
             ":2: Elapsed '1:2:3:4' is not a time such as 1-02:03:04");
 }
 
+constexpr char kLogHeader[] = "submitted,run_seconds,gpus,user_name,queue,name\n";
+
+TEST(TraceFile, ReadsItsOwnJobLog) {
+  const TraceText file(std::string(kLogHeader) +
+                       "2026-09-01 10:00:00,3600.125,2,kim,day,\"sweep, \"\"wide\"\"\"\n"
+                       "2026-09-01 09:00:00,60,4,lee,day,\n"
+                       "2026-09-01 09:30:00,60,0,lee,day,only-cpus\n");
+  const auto jobs = read_trace(file.path(), TraceFormat::kMuster, kAll);
+  ASSERT_TRUE(jobs.ok()) << jobs.error().message;
+  ASSERT_EQ(jobs->size(), 2U);
+  EXPECT_EQ((*jobs)[0].gpus, 4U);
+  EXPECT_EQ((*jobs)[0].name, "");
+  EXPECT_EQ((*jobs)[1].run, milliseconds(3'600'125));
+  EXPECT_EQ((*jobs)[1].submitted, Instant{} + hours(1));
+  EXPECT_EQ((*jobs)[1].name, "sweep, \"wide\"");
+  EXPECT_NE((*jobs)[0].owner, (*jobs)[1].owner);
+}
+
+TEST(TraceFile, NamesFileAndLineOfABadJobLog) {
+  const auto bad = [](const std::string& text) { return complaint(text, TraceFormat::kMuster); };
+  const std::string header = kLogHeader;
+  EXPECT_TRUE(bad("job,gpus\n1,2\n").starts_with(":1: the header must name submitted, run_sec"));
+  EXPECT_EQ(bad(header + "2026-09-01 10:00:00,60,1\n"), ":2: 6 fields are expected, here are 3");
+  EXPECT_EQ(bad(header + "now,60,1,kim,day,a\n"),
+            ":2: submitted 'now' is not a time such as 2026-09-01 07:01:55");
+  EXPECT_EQ(bad(header + "2026-09-01 10:00:00,-1,1,kim,day,a\n"),
+            ":2: run_seconds '-1' is not between 0 and 3650 days");
+  EXPECT_EQ(bad(header + "2026-09-01 10:00:00,nan,1,kim,day,a\n"),
+            ":2: run_seconds 'nan' is not between 0 and 3650 days");
+  EXPECT_EQ(bad(header + "2026-09-01 10:00:00,60,1.5,kim,day,a\n"),
+            ":2: gpus '1.5' is not between 0 and 100000");
+  EXPECT_EQ(bad(header + "2026-09-01 10:00:00,60,1,kim,day,\"a\n"), ":2: a quote is not closed");
+  EXPECT_EQ(bad(header + "2026-09-01 10:00:00,60,1,kim,day,\"a\"b\n"),
+            ":2: text follows a closed quote");
+}
+
 TEST(TraceFile, NamesFileAndLineOfWhatItDoesNotUnderstand) {
   const std::string header = kPhillyHeader;
   EXPECT_EQ(complaint(header + "2017-10-09 07:01:55,66.0,1,66.0\n", TraceFormat::kPhilly),

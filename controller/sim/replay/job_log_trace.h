@@ -1,0 +1,44 @@
+// Muster's own jobs, exported from PostgreSQL: the view muster.job_log as csv with a header.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/types/result.h"
+#include "base/types/time.h"
+
+namespace muster {
+
+// An element that ran and has ended.
+struct JobLogRow {
+  Instant submitted;  // UTC.
+  Duration run;       // Of all its attempts.
+  std::uint32_t gpus = 0;
+  std::string user;
+  std::string name;
+};
+
+class JobLogColumns {
+ public:
+  // From the header. submitted, run_seconds and gpus are needed; user_name and name are used, all
+  // others passed over, in any order.
+  static Result<JobLogColumns> from_header(const std::string& line);
+  Result<JobLogRow> read(const std::string& line) const;
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::size_t columns_ = 0;
+  std::size_t submitted_ = kNone;
+  std::size_t run_ = kNone;
+  std::size_t gpus_ = kNone;
+  std::size_t user_ = kNone;
+  std::size_t name_ = kNone;
+};
+
+// The fields of one line of csv (RFC 4180; no field goes over the end of a line). kInvalid when a
+// quote is not closed or text follows it.
+Result<std::vector<std::string>> csv_fields(std::string_view line);
+
+}  // namespace muster
