@@ -6,6 +6,7 @@
 
 #include "base/types/size.h"
 #include "base/types/text.h"
+#include "submit/script/time_ahead.h"
 
 namespace muster {
 
@@ -122,16 +123,9 @@ Result<WallTime> parse_when(std::string_view text, WallTime now) {
 }
 
 Result<WallTime> parse_when_ahead(std::string_view text, WallTime now) {
-  if (text == "now") return now;
-  if (text == "tomorrow") return midnight(now, -1);
+  if (const auto ahead = read_distance(text)) return WallTime{now.us + ahead->us};
   if (auto date = read_when(text)) return *date;
-  auto ahead = read_distance(text);
-  if (!ahead) {
-    return fail(ErrorCode::kInvalid,
-                "\"" + escape_for_terminal(text.substr(0, 64)) +
-                    "\" is not a time such as 2026-11-30T18:07, tomorrow, now, or 2h (from now)");
-  }
-  return WallTime{now.us + ahead->us};
+  return parse_time_ahead(text, now);
 }
 
 }  // namespace muster

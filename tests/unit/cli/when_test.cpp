@@ -49,6 +49,8 @@ TEST_F(When, ReadsWhatIsToCome) {
   EXPECT_EQ(ahead("now"), "2026-11-30T17:07:57Z");
   EXPECT_EQ(ahead("tomorrow"), "2026-11-30T23:00:00Z");
   EXPECT_EQ(ahead("2h"), "2026-11-30T19:07:57Z");
+  EXPECT_EQ(ahead("now+2h"), "2026-11-30T19:07:57Z");
+  EXPECT_EQ(ahead("08:00"), "2026-12-01T07:00:00Z");
   EXPECT_EQ(ahead("2026-12-01T08:00"), "2026-12-01T07:00:00Z");
   EXPECT_EQ(ahead("yesterday").substr(0, 6), "error:");
 }
