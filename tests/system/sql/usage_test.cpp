@@ -90,16 +90,18 @@ TEST_F(UsageTest, MigrationChargesWhatEndedBefore) {
   const std::vector<std::string> before = psql(std::string(kCharges) + " order by 1, 2, 3, 4");
   EXPECT_GT(before.size(), 100U);
   psql(
-      "drop view muster.usage, muster.rates, muster.charge_lines; drop table muster.charges;"
+      "drop view muster.job_log, muster.usage, muster.rates, muster.charge_lines; drop table "
+      "muster.charges;"
       "create view muster.usage as select c.cluster, c.job, count(*) as attempts, "
       "sum(c.charged_us) as charged_us, sum(c.gpu_milli_ms) as gpu_seconds, "
       "sum(c.cpu_ms) as cpu_seconds, 0::numeric as cost, min(c.currency) as currency "
       "from muster.attempt_costs c group by 1, 2;"
-      "delete from muster.schema_migrations where version = 4");
+      "delete from muster.schema_migrations where version >= 4");
   psql("alter view muster.usage owner to muster_owner");
   const Result<Migrated> again = migrate(conninfo());
   ASSERT_TRUE(again.ok()) << again.error().message;
-  EXPECT_EQ(again->applied, std::vector<std::string>{"0004_charges"});
+  ASSERT_FALSE(again->applied.empty());
+  EXPECT_EQ(again->applied.front(), "0004_charges");
   EXPECT_EQ(psql(std::string(kCharges) + " order by 1, 2, 3, 4"), before);
   EXPECT_EQ(differences(kUsage, kRecount), std::vector<std::string>());
 }
