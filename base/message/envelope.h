@@ -58,10 +58,11 @@ enum class Verb : std::uint8_t {
   kReservationRemove,
   kReservations,
   kEstimates,
+  kUsageSet,
 };
 template <>
 struct EnumNames<Verb> {
-  static constexpr std::array<std::string_view, 37> kNames{"ping",
+  static constexpr std::array<std::string_view, 38> kNames{"ping",
                                                            "status",
                                                            "submit",
                                                            "cancel",
@@ -97,7 +98,8 @@ struct EnumNames<Verb> {
                                                            "reservation-set",
                                                            "reservation-remove",
                                                            "reservations",
-                                                           "estimates"};
+                                                           "estimates",
+                                                           "usage-set"};
 };
 
 struct Request {

@@ -90,4 +90,25 @@ struct TurnsReply {
   }
 };
 
+// usage-set: what users used before, in the place of what was counted.
+struct UsageLine {
+  std::string account;
+  std::string user;
+  std::uint64_t gpu_seconds = 0;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "account", self.account);
+    visit(2, "user", self.user);
+    visit(3, "gpu_seconds", self.gpu_seconds);
+  }
+};
+struct UsageSetBody {
+  std::vector<UsageLine> lines;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "lines", self.lines);
+  }
+};
+constexpr std::size_t kUsageLinesMax = 10'000;
+
 }  // namespace muster

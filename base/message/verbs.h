@@ -26,6 +26,7 @@ constexpr bool is_mutating(Verb verb) {
     case Verb::kReservationAdd:
     case Verb::kReservationSet:
     case Verb::kReservationRemove:
+    case Verb::kUsageSet:
       return true;
     case Verb::kPing:
     case Verb::kStatus:

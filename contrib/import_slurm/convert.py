@@ -437,6 +437,20 @@ class Conversion:
             self.report.counts["usage_rows"] = len(self.usage)
 
 
+    def gpu_seconds_of_unit(self):
+        """What one of RawUsage is worth: its part of a second of the whole cluster, in GPUs."""
+        told = {p.text("tresbillingweights") for p in self.site.partitions.values()} - {""}
+        weights = billing_of(min(told)) if len(told) == 1 else {"cpu": 1.0}
+        billed = 0.0
+        for node in self.site.nodes.values():
+            cpus = int(node.text("cpus") or node.text("procs") or 1)
+            billed += weights.get("cpu", 0) * cpus
+            for kind, number in self.gpus_of(node).items():
+                billed += weights.get(f"gres/gpu:{kind}", weights.get("gres/gpu", 0)) * number
+        gpus = self.report.counts["gpus"]
+        return gpus / billed if gpus and billed else 1.0
+
+
 def billing_of(text):
     """{tres: weight} of CPU=1.0,Mem=0.25G,GRES/gpu:a100=4; what is not a number counts nothing."""
     weights = {}

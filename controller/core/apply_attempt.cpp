@@ -126,6 +126,21 @@ void ClusterApply::charge(const JobFacts& facts, const Attempt& attempt) {
   cluster.digest_ += digest_of_usage(key, usage);
 }
 
+void ClusterApply::operator()(const UsageSet& event) {
+  for (const UsageSetLine& line : event.lines) {
+    const UsageKey key{line.account, line.uid};
+    Usage& usage = cluster.usage_[key];
+    cluster.digest_ -= digest_of_usage(key, usage);
+    usage = {};
+    usage.put(stamp.at.us / hours(1).us, line.amount);
+    if (line.amount == 0) {
+      cluster.usage_.erase(key);
+      continue;
+    }
+    cluster.digest_ += digest_of_usage(key, usage);
+  }
+}
+
 void ClusterApply::operator()(const AttemptEnded& event) {
   Attempt& attempt = attempt_must_exist(event.key);
   const JobFacts& facts = job_must_exist(event.key.job).facts();

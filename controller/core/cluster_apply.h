@@ -41,6 +41,7 @@ struct ClusterApply {
   void operator()(const ReservationSet& event);
   void operator()(const ReservationRemoved& event);
   void operator()(const StartsEstimated& event);
+  void operator()(const UsageSet& event);
 
   void expire_requests();
 

@@ -13,6 +13,7 @@
 #include "base/types/reservation_spec.h"
 #include "base/types/resources.h"
 #include "controller/core/config.h"
+#include "controller/core/usage.h"
 
 namespace muster {
 
@@ -108,6 +109,17 @@ struct RemoveReservation {
   Requester who;
   std::string name;
 };
+
+struct UsedBefore {
+  UsageKey key;
+  std::uint64_t gpu_seconds = 0;  // Weighted by GPU type, decayed up to now.
+};
+// In the place of what these used before. All or nothing.
+struct SetUsage {
+  Requester who;
+  std::vector<UsedBefore> lines;
+};
+constexpr std::uint64_t kGpuSecondsSetMax = 1'000'000'000'000;  // A million GPUs for 11 days.
 
 enum class NodeVerb : std::uint8_t { kDrain, kResume, kRemove, kConfirmDead };
 struct ChangeNodes {
@@ -213,6 +225,6 @@ using Command =
     std::variant<SubmitJobs, CancelJobs, HoldJobs, ReleaseJobs, RequeueJobs, TopJobs, SetJobs,
                  ChangeNodes, EnrolNode, ApplyConfig, WorkerHello, WorkerReport, WorkerInventory,
                  WorkerHeard, WorkerLost, SchedulePass, Tick, BeginEpoch, FeedReached, SealSegment,
-                 SetReservation, RemoveReservation, EstimateStarts>;
+                 SetReservation, RemoveReservation, EstimateStarts, SetUsage>;
 
 }  // namespace muster

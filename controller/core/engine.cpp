@@ -10,6 +10,7 @@
 #include "controller/core/gang.h"
 #include "controller/core/gate.h"
 #include "controller/core/reserve.h"
+#include "controller/core/seed_usage.h"
 #include "controller/core/step.h"
 #include "controller/core/submit.h"
 #include "controller/core/verbs.h"
@@ -38,6 +39,7 @@ struct NoteChange {
   void operator()(const EpochBegun&) const {}
   void operator()(const SegmentSealed&) const {}
   void operator()(const StartsEstimated&) const {}
+  void operator()(const UsageSet&) const {}
   template <class Other>
   void operator()(const Other& event) const {
     if constexpr (requires { event.key; }) {
@@ -177,6 +179,7 @@ struct Dispatch {
   void operator()(const ApplyConfig& command) const { apply_config(step, command); }
   void operator()(const SetReservation& command) const { set_reservation(step, command); }
   void operator()(const RemoveReservation& command) const { remove_reservation(step, command); }
+  void operator()(const SetUsage& command) const { set_usage(step, command); }
   void operator()(const WorkerHello& command) const { take_hello(step, command); }
   void operator()(const WorkerReport& command) const { take_report(step, command); }
   void operator()(const WorkerInventory& command) const { take_inventory(step, command); }

@@ -15,6 +15,7 @@
 #include "controller/core/estimate_event.h"
 #include "controller/core/event_attempt.h"
 #include "controller/core/reservation.h"
+#include "controller/core/usage_event.h"
 
 namespace muster {
 
@@ -339,7 +340,8 @@ using Event =
                  NodeRemoved, JobSubmitted, ElementsHeld, ElementsReleased, ElementsEnded,
                  ElementRequeued, JobChanged, JobForgotten, AttemptStarted, AttemptLaunched,
                  AttemptStopping, MemberEnded, AttemptEnded, SegmentSealed, ElementsReady,
-                 GateChanged, ArrayThrottled, ReservationSet, ReservationRemoved, StartsEstimated>;
+                 GateChanged, ArrayThrottled, ReservationSet, ReservationRemoved, StartsEstimated,
+                 UsageSet>;
 
 // All events of one command, atomic. Rows in SQL are keyed (cluster, seq, ordinal in events).
 struct Record {

@@ -365,8 +365,8 @@ void top_jobs(Step& step, const TopJobs& command) {
 }
 
 void set_jobs(Step& step, const SetJobs& command) {
-  const bool any = changes_terms(command) || command.depends || command.begin ||
-                   command.deadline || command.throttle;
+  const bool any = changes_terms(command) || command.depends || command.begin || command.deadline ||
+                   command.throttle;
   if (!any) return step.refuse(fail(ErrorCode::kInvalid, "set: nothing to change"));
   for_each_target(
       step, command.who, command.which, "set", [&](const Job& job, const Target& target) {

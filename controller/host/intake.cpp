@@ -7,6 +7,7 @@
 #include "base/daemon/log.h"
 #include "base/message/codec.h"
 #include "base/message/json.h"
+#include "base/message/share_request.h"
 #include "base/types/text.h"
 #include "controller/host/config_objects.h"
 #include "controller/host/policy_run.h"
@@ -152,6 +153,8 @@ void Intake::route(const Caller& caller, Request request) {
     case Verb::kReservationSet:
     case Verb::kReservationRemove:
       return change_reservation(caller, request);
+    case Verb::kUsageSet:
+      return set_usage(caller, request);
     case Verb::kNodeAdd:
       return add_node(caller, request);
     case Verb::kReload:
@@ -349,6 +352,25 @@ void Intake::change_reservation(const Caller& caller, const Request& request) {
   }
   push(caller,
        SetReservation{caller.who, body->name, request.verb == Verb::kReservationAdd, body->spec});
+}
+
+void Intake::set_usage(const Caller& caller, const Request& request) {
+  const auto body = decode<UsageSetBody>(request.body);
+  if (!body) return refuse(caller, body.error());
+  if (body->lines.size() > kUsageLinesMax)
+    return refuse(caller, fail(ErrorCode::kLimit, "usage: more than 10000 lines; set it in parts"));
+  SetUsage command{caller.who, {}};
+  std::uint64_t sum = 0;
+  for (const UsageLine& line : body->lines) {
+    const auto uid = Users::uid_of(line.user);
+    if (!uid) return refuse(caller, uid.error());
+    command.lines.push_back({{line.account, *uid}, line.gpu_seconds});
+    sum += std::min(line.gpu_seconds, kGpuSecondsSetMax);
+  }
+  const std::string what = std::to_string(body->lines.size()) + " users of accounts, " +
+                           std::to_string(sum) + " GPU-seconds";
+  if (!audited(caller, request.verb, what)) return;
+  push(caller, std::move(command));
 }
 
 void Intake::add_node(const Caller& caller, const Request& request) {

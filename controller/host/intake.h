@@ -79,6 +79,7 @@ class Intake {
   void change_jobs(const Caller& caller, const Request& request);
   void change_nodes(const Caller& caller, const Request& request);
   void change_reservation(const Caller& caller, const Request& request);
+  void set_usage(const Caller& caller, const Request& request);
   void add_node(const Caller& caller, const Request& request);
   void reload(const Caller& caller, const Request& request);
   void change_object(const Caller& caller, const Request& request);

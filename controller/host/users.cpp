@@ -85,15 +85,20 @@ Result<User> Users::find(Uid uid) {
   return user;
 }
 
-Result<void> Users::check_known(const std::string& name) {
+Result<Uid> Users::uid_of(const std::string& name) {
   std::vector<char> buffer(kEntryBytes);
   passwd entry{};
   passwd* found = nullptr;
   if (getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0)
     return fail(ErrorCode::kUnavailable, "the name service did not answer for user " + name);
-  if (found != nullptr) return {};
+  if (found != nullptr) return Uid{found->pw_uid};
   return fail(ErrorCode::kNotFound,
               "there is no user " + escape_for_terminal(name) + " on the controller's host");
+}
+
+Result<void> Users::check_known(const std::string& name) {
+  const Result<Uid> uid = uid_of(name);
+  return uid ? Result<void>() : Result<void>(uid.error());
 }
 
 Role role_of(const User& user, const HostConfig::Roles& roles, bool admin_host) {

@@ -35,6 +35,7 @@ class Users {
   Result<User> find(Uid uid);
   // kNotFound when the system knows no user of that name.
   static Result<void> check_known(const std::string& name);
+  static Result<Uid> uid_of(const std::string& name);  // The same.
 
  private:
   struct Kept {

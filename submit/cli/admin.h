@@ -29,6 +29,9 @@ int object_change(const Invocation& call, std::string_view verb,
 // qos list, user list; limit list: the limits of all.
 int object_list(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int limit_change(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+// What users of accounts used elsewhere, for fair share.
+int usage_set(const Invocation& call, std::string_view verb, std::span<const std::string> words);
+int usage_import(const Invocation& call, std::string_view verb, std::span<const std::string> words);
 int config_export(const Invocation& call, std::string_view verb,
                   std::span<const std::string> words);
 int ping(const Invocation& call, std::string_view verb, std::span<const std::string> words);

@@ -147,6 +147,8 @@ constexpr Command kCommand{
         "gpuadmin limit list\n"
         "gpuadmin limit set queue|account|qos|user NAME KEY=VALUE…\n"
         "gpuadmin limit remove queue|account|qos|user NAME [KEY…]\n"
+        "gpuadmin usage set ACCOUNT USER GPU-SECONDS\n"
+        "gpuadmin usage import FILE\n"
         "gpuadmin ping|status\n"
         "gpuadmin stats eta\n"
         "gpuadmin reload [--force]\n"
@@ -190,6 +192,10 @@ constexpr Command kCommand{
         "'*': all "
         "others\n"
         "  limit remove       take these limits away, or all of them\n"
+        "  usage set, import  what users of accounts used before or elsewhere, in the place of "
+        "what "
+        "was counted;\n"
+        "                     FILE has lines account,user,gpu_seconds below such a header\n"
         "  stats eta          how well starts were estimated in the last 30 days, by queue\n"
         "  reload             read the configuration again; what was set by the verbs above stays, "
         "unless --force\n"
@@ -258,6 +264,8 @@ constexpr std::array kVerbs{
     VerbEntry{"limit set", limit_change},
     VerbEntry{"limit add", limit_change},
     VerbEntry{"limit remove", limit_change},
+    VerbEntry{"usage set", usage_set},
+    VerbEntry{"usage import", usage_import},
     VerbEntry{"config export", config_export},
     VerbEntry{"ping", ping},
     VerbEntry{"status", status},

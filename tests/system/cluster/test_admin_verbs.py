@@ -101,6 +101,41 @@ class AdminVerbs(unittest.TestCase):
                 self.fails("gpuadmin", "limit", "set", "user", "kim", "gpus=9", user=None),
             )
 
+    def test_takes_over_usage_that_was_counted_elsewhere(self):
+        me = self.cluster.user.pw_name
+        path = self.cluster.script("usage.csv", f"user,x,account,gpu_seconds\n{me},9,default,7200\n")
+        self.assertIn("usage of 1 user", self.admin("usage", "import", path).stdout)
+
+        def shares():
+            rows = self.cluster.json("gpuinfo", "--shares", user="root")["rows"]
+            return {row["user"]: row["used_ppm"] for row in rows if row["user"]}
+
+        self.assertEqual(shares().get(me), 1000000)
+        self.admin("usage", "set", "default", "root", "7200")
+        self.assertAlmostEqual(shares()[me], 500000, delta=1000)
+        self.cluster.daemons["controller"].restart()
+        self.assertAlmostEqual(shares()[me], 500000, delta=1000)
+
+        def refused(part, *words):
+            error = self.fails("gpuadmin", "usage", *words)
+            self.assertIn(part, error)
+            self.assertEqual(error.count("\n"), 1, error)
+
+        refused("no account nosuch", "set", "nosuch", "root", "1")
+        refused("GPU-seconds", "set", "default", "root", "1.5")
+        bad = self.cluster.script("bad.csv", "account,user,gpu_seconds\ndefault,root,1\n\ndefault,root\n")
+        refused("bad.csv:4: 2 fields where the header has 3", "import", bad)
+        bad = self.cluster.script("who.csv", "account,user,gpu_seconds\ndefault,no-such-user,1\n")
+        refused("who.csv:2: ", "import", bad)
+        bad = self.cluster.script("head.csv", "account,user\n")
+        refused("head.csv:1: the header must name account, user and gpu_seconds", "import", bad)
+        self.assertAlmostEqual(shares()[me], 500000, delta=1000)
+        if IS_ROOT:
+            error = self.fails("gpuadmin", "usage", "set", "default", "root", "1", user=None)
+            self.assertIn("not an administrator", error)
+        self.admin("usage", "set", "default", "root", "0")
+        self.admin("usage", "set", "default", me, "0")
+
     def test_does_not_remove_what_jobs_use(self):
         self.admin("qos", "add", "busy")
         self.admin("account", "add", "top")

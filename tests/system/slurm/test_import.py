@@ -245,6 +245,9 @@ class Import(unittest.TestCase):
         parts = {(row["account"], row["user"]): int(row["part_ppm"]) for row in usage}
         self.assertEqual(parts[("vision", "ann")], 600000)
         self.assertEqual(sum(parts.values()), 1000000)
+        for row in usage:
+            self.assertNotEqual(row["account"], "root")
+            self.assertGreater(int(row["gpu_seconds"]), 0)
 
     def test_every_setting_is_accounted_for(self):
         told = self.whole()["entries"]

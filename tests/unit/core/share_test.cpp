@@ -119,6 +119,54 @@ TEST(FairShare, ConvergesToTheSharesOverAMonth) {
   EXPECT_NEAR(month.part(2), month.part(3), 0.03);
 }
 
+// Two who ask at once for the only GPU: who used less comes first.
+TEST(FairShare, BeginsWithWhatWasUsedElsewhere) {
+  World world;
+  ClusterConfig config = World::config();
+  config.accounts = {{"a", "", {}, 1}, {"b", "", {}, 1}};
+  config.account_default = "a";
+  config.priority.age = 0;
+  world.begin(config);
+  world.add_node("n1", World::inventory("1", 1));
+  const auto set = [&](std::vector<UsedBefore> lines, const Requester& who) {
+    return world.step(SetUsage{who, std::move(lines)});
+  };
+  const UsageKey kim{"a", Uid{1000}};
+  const UsageKey lee{"b", Uid{1001}};
+  ASSERT_FALSE(set({{kim, 7}, {lee, 3}}, World::admin()).reply.error);
+  ASSERT_FALSE(set({{kim, 7200}, {lee, 3600}}, World::admin()).reply.error);
+  const Cluster& cluster = world.engine.cluster();
+  EXPECT_EQ(cluster.usage().at(kim).decayed(world.at, days(7)), 7'200'000'000U);
+  const std::uint64_t digest = cluster.digest();
+  EXPECT_EQ(world.digest_of_replay(), digest);
+
+  const auto refusal = [&](std::vector<UsedBefore> lines, const Requester& who) {
+    const Outcome out = set(std::move(lines), who);
+    return out.reply.error ? out.reply.error->message : "";
+  };
+  EXPECT_EQ(refusal({{kim, 1}}, World::user()), "only an administrator may set usage");
+  EXPECT_EQ(refusal({{kim, 1}, {{"c", Uid{1}}, 1}}, World::admin()),
+            "there is no account c; gpuadmin account list shows them");
+  EXPECT_EQ(refusal({{kim, 1}, {kim, 2}}, World::admin()), "account a, uid 1000: given twice");
+  EXPECT_EQ(refusal({{kim, kGpuSecondsSetMax + 1}}, World::admin()),
+            "at most 1000000000000 GPU-seconds can be set");
+  EXPECT_EQ(refusal({}, World::admin()), "no usage was given");
+  EXPECT_EQ(cluster.digest(), digest);
+
+  NewJob job = World::job(1, 1);
+  job.spec.account = "a";
+  const JobId first = world.submitted(job, World::user("kim", 1000));
+  job.spec.account = "b";
+  const JobId second = world.submitted(job, World::user("lee", 1001));
+  world.pass();
+  EXPECT_EQ(world.state(first), ElementState::kPending);
+  EXPECT_NE(world.state(second), ElementState::kPending);
+
+  ASSERT_FALSE(set({{kim, 0}, {lee, 0}}, World::admin()).reply.error);
+  EXPECT_TRUE(cluster.usage().empty());
+  EXPECT_EQ(world.digest_of_replay(), cluster.digest());
+}
+
 TEST(FairShare, IsTheSameAfterARestart) {
   Month month;
   month.run(days(3));
