@@ -12,9 +12,9 @@
 namespace muster {
 namespace {
 
-constexpr std::array<std::string_view, 3> kLists{"accounts", "users", "nodes"};
-constexpr std::array<std::string_view, 5> kTexts{"parent", "time_default", "time_max", "kill_wait",
-                                                 "name"};
+constexpr std::array<std::string_view, 4> kLists{"accounts", "users", "nodes", "preempts"};
+constexpr std::array<std::string_view, 6> kTexts{"parent",    "time_default", "time_max",
+                                                 "kill_wait", "name",         "reclaim_grace"};
 
 Error invalid(std::string message) { return fail(ErrorCode::kInvalid, std::move(message)); }
 
@@ -161,7 +161,7 @@ class Rows {
     if (value != usual) add(key, value ? "true" : "false");
   }
   void time(const std::string& key, Duration value, Duration usual) {
-    if (value != usual) add(key, quoted(to_text(value)));
+    if (value != usual) add(key, quoted(value == Duration{} ? "0" : to_text(value)));
   }
   void text(const std::string& key, const std::string& value) {
     if (!value.empty()) add(key, quoted(value));

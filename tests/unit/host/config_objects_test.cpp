@@ -89,13 +89,35 @@ TEST(ConfigObjects, NamesTheKeyThatIsWrong) {
               HasSubstr("settings: "));
 }
 
+TEST(ConfigObjects, TakesQuotasAwayAgain) {
+  ClusterConfig config = start();
+  const auto set = [&](const std::string& key, const std::string& value) {
+    const ObjectChangeBody change{ObjectVerb::kSet, ObjectKind::kAccount, "lab", {{key, value}}};
+    const auto changed = change_object(config, change);
+    if (changed) config = *changed;
+    return changed ? "" : changed.error().message;
+  };
+  EXPECT_EQ(set("quota.day.guaranteed", "8"), "");
+  EXPECT_EQ(set("quota.day.borrow_max", "4"), "");
+  EXPECT_EQ(set("quota.day.lend_max", "0"), "");
+  EXPECT_EQ(config.accounts[0].quotas, (std::vector<QuotaConfig>{{"day", 8, 4, 0}}));
+  EXPECT_EQ(set("quota.day.borrow_max", "none"), "");
+  EXPECT_EQ(set("quota.day.lend_max", "none"), "");
+  EXPECT_EQ(config.accounts[0].quotas, (std::vector<QuotaConfig>{{"day", 8, {}, {}}}));
+  EXPECT_NE(set("quota.day.guaranteed", "none"), "");
+  EXPECT_NE(set("quota.day.borrow_max", "nothing"), "");
+  EXPECT_EQ(set("quota.day", "none"), "");
+  EXPECT_TRUE(config.accounts[0].quotas.empty());
+}
+
 // What is shown is what the file would say.
 TEST(ConfigObjects, ShowsWhatTheFileWouldSay) {
   ClusterConfig config = start();
   ObjectChangeBody change{ObjectVerb::kSet, ObjectKind::kQueue, "day", {}};
   change.settings = {{"nodes", "n[1-3]"},           {"limits.gpu_minutes", "1000000000000"},
                      {"account_limits.cpus", "64"}, {"retries_max", "0"},
-                     {"kill_wait", "90s"},          {"allow_root_jobs", "true"}};
+                     {"kill_wait", "90s"},          {"allow_root_jobs", "true"},
+                     {"reclaim_grace", "0"}};
   config = *change_object(config, change);
   change = {
       ObjectVerb::kAdd, ObjectKind::kQos, "gold", {{"usage_milli", "0"}, {"accounts", "lab"}}};
