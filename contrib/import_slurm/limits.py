@@ -91,6 +91,8 @@ class Qos:
     usage: float  # UsageFactor.
     scopes: Scopes
     others: list = field(default_factory=list)  # (key, value) without an equal.
+    preempts: list = field(default_factory=list)  # Names of QOS.
+    exempt: int = 0  # PreemptExemptTime, in seconds.
 
 
 UNSAID = ("name", "priority", "usagefactor")
@@ -130,7 +132,12 @@ def qos_of(place, row):
         if key in UNSAID or not value or value == EMPTY.get(key):
             continue
         try:
-            if not scopes.take(key, value):
+            if key == "preempt":
+                qos.preempts = [name for name in value.lower().split(",") if name]
+            elif key == "preemptexempttime":
+                seconds = seconds_of(value)
+                qos.exempt = 0 if seconds == UNLIMITED else seconds
+            elif not scopes.take(key, value):
                 qos.others.append((key, value))
         except Refused as refusal:
             raise Refused(f"{key}: {refusal}") from None

@@ -1,15 +1,14 @@
 """Limits and QOS of a Conversion: what jobs count against."""
 from import_slurm.limits import Scopes
-from import_slurm.values import count_of, is_name
+from import_slurm.values import count_of, duration, is_name
 
 POINTS_MAX = 1000000
 USAGE_MAX = 1000000
 NO_LIMIT_0 = "0 allows nothing in Slurm; in Muster it is no limit: close the account instead"
 UNSAID_LIMIT = "there is no such limit: of jobs, GPUs, CPUs, nodes and time there are"
 QOS_TEXTS = {
-    "preempt": "no QOS stops the jobs of another",
-    "preemptmode": "no QOS stops the jobs of another",
-    "gracetime": "no QOS stops the jobs of another",
+    "preemptmode": "preempt_mode of the victims' [[queue]]: requeue or cancel",
+    "gracetime": "kill_wait of the victims' [[queue]] is the time from SIGTERM to SIGKILL",
     "flags": "a QOS has no flags; what a limit never allows is refused at submission",
 }
 
@@ -89,15 +88,34 @@ def accounts_with(conversion, qos):
     return [name for name in names if name in conversion.document.account_names]
 
 
+def put_preemption(conversion, qos, names, table):
+    """Whom it stops, as far as they became [[qos]]; only PreemptType says that it does at all."""
+    what = f"QOS {qos.name}, Preempt={','.join(qos.preempts)}"
+    known = [name for name in qos.preempts if name in names and name != qos.name]
+    if qos.preempts and conversion.site.setting("preempttype", "").lower() != "preempt/qos":
+        known = []
+        text = "PreemptType is not preempt/qos, so it stops nobody: left out"
+        conversion.report.differs(qos.place, what, text)
+    elif known != qos.preempts:
+        text = "those that are no [[qos]] were left out"
+        conversion.report.differs(qos.place, what, text)
+    if known:
+        table.put("preempts", known)
+    if qos.exempt:
+        table.put("preempt_after", duration(qos.exempt))
+
+
 def take_qos(conversion):
     weight = count_of(conversion.site.setting("priorityweightqos", "0"))
     highest = max((qos.priority for qos in conversion.qos.values()), default=0)
+    users = {qos.name: accounts_with(conversion, qos) for qos in conversion.qos.values()}
+    names = {name for name, accounts in users.items() if is_name(name) and accounts != []}
     for qos in conversion.qos.values():
         what = f"QOS {qos.name}"
         for key, value in qos.others:
             text = QOS_TEXTS.get(key, UNSAID_LIMIT)
             conversion.report.no_equal(qos.place, f"{what}, {key}={value}", text)
-        accounts = accounts_with(conversion, qos)
+        accounts = users[qos.name]
         if not is_name(qos.name) or accounts == []:
             text = "no account may use it" if accounts == [] else "is no name for a QOS"
             conversion.report.differs(qos.place, what, text + ": left out")
@@ -111,6 +129,7 @@ def take_qos(conversion):
             table.put("usage_milli", min(round(qos.usage * 1000), USAGE_MAX))
         if accounts is not None:
             table.put("accounts", accounts)
+        put_preemption(conversion, qos, names, table)
         put_scopes(table, qos.scopes)
         if qos.name == "normal" and qos.scopes.tables:
             text = "its limits hold for jobs that say --qos normal; set [[user]] '*' for the others"

@@ -141,10 +141,52 @@ Result<void> check_accounts(const ClusterConfig& config) {
                  escape_for_terminal(config.account_default));
 }
 
+// Those that are left when whoever stops nobody of those left is taken away, again and again.
+std::set<std::string> in_circles(const std::vector<QosConfig>& all) {
+  std::map<std::string, std::vector<std::string>> stopped_by;
+  std::map<std::string, std::size_t> stops;
+  std::set<std::string> left;
+  std::vector<std::string> done;
+  for (const QosConfig& qos : all) {
+    const std::set<std::string> victims(qos.preempts.begin(), qos.preempts.end());
+    for (const std::string& victim : victims) stopped_by[victim].push_back(qos.name);
+    left.insert(qos.name);
+    stops[qos.name] = victims.size();
+    if (victims.empty()) done.push_back(qos.name);
+  }
+  while (!done.empty()) {
+    const std::string name = std::move(done.back());
+    done.pop_back();
+    left.erase(name);
+    for (const std::string& above : stopped_by[name]) {
+      if (--stops[above] == 0) done.push_back(above);
+    }
+  }
+  return left;
+}
+
+// "a, b, a": from one on, the first victim that is in a circle, until one comes again.
+std::string circle_text(const std::vector<QosConfig>& all, const std::set<std::string>& circles) {
+  std::vector<std::string> way{*circles.begin()};
+  const auto again = [&way] { return std::find(way.begin(), way.end() - 1, way.back()); };
+  while (way.size() == 1 || again() == way.end() - 1) {
+    const auto at = std::find_if(all.begin(), all.end(),
+                                 [&](const QosConfig& one) { return one.name == way.back(); });
+    way.push_back(*std::find_if(at->preempts.begin(), at->preempts.end(),
+                                [&](const auto& name) { return circles.count(name) != 0; }));
+  }
+  std::string text;
+  for (auto at = again(); at != way.end(); ++at) text += (text.empty() ? "" : ", ") + *at;
+  return text;
+}
+
 Result<void> check_all_qos(const ClusterConfig& config) {
   if (const Result<void> names = check_names(config.qos, "qos"); !names) return names;
+  if (const auto flaw = qos_flaw(config.qos))
+    return invalid("qos " + config.qos[flaw->index].name + ": preempts: " + flaw->text);
   for (const QosConfig& qos : config.qos) {
     const std::string whose = "qos " + qos.name;
+    if (qos.preempt_after.us < 0) return invalid(whose + ": preempt_after is below 0");
     if (qos.usage_milli > kWeightMax)
       return invalid(whose + ": usage_milli: from 0 to " + std::to_string(kWeightMax));
     if (const Result<void> known = check_accounts_exist(config, whose, qos.accounts); !known)
@@ -203,6 +245,23 @@ void keep_run_time(const std::vector<Object>& now, const ClusterConfig& running,
 }
 
 }  // namespace
+
+std::optional<QosFlaw> qos_flaw(const std::vector<QosConfig>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const std::string& name : all[i].preempts) {
+      if (name == all[i].name) return QosFlaw{i, "a QOS cannot stop jobs of its own"};
+      if (!has(all, name)) return QosFlaw{i, "there is no qos " + escape_for_terminal(name)};
+    }
+  }
+  const std::set<std::string> circles = in_circles(all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string text = circles.empty() ? "" : circle_text(all, circles);
+    if (text.empty()) break;
+    if (text.substr(0, text.find(',')) != all[i].name) continue;
+    return QosFlaw{i, "goes in a circle (" + text + "): jobs would stop each other in turn"};
+  }
+  return std::nullopt;
+}
 
 Result<void> check_quotas(const ClusterConfig& config) {
   std::map<std::string, const AccountConfig*> by_name;

@@ -2,6 +2,7 @@
 // gpuadmin set at run time.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,13 @@ namespace muster {
 
 // One line about the first thing that is wrong.
 Result<void> check_config(const ClusterConfig& config);
+
+// What is wrong with whom the QOS may stop: of which one, and what.
+struct QosFlaw {
+  std::size_t index = 0;
+  std::string text;
+};
+std::optional<QosFlaw> qos_flaw(const std::vector<QosConfig>& all);
 
 // Of a tree of accounts without a circle: nobody has two quotas of a queue, also not through the
 // accounts above.

@@ -61,6 +61,10 @@ struct QosConfig {
   Limits user_limits = {};            // Of each user's jobs with it.
   Limits account_limits = {};         // Of each account's, with the accounts below.
   bool at_run_time = false;           // Set by gpuadmin: a reload leaves it as it is.
+  // QOS whose jobs are stopped when a blocked job with this one needs the room, in queues that are
+  // not above its own. They never go in a circle.
+  std::vector<std::string> preempts = {};
+  Duration preempt_after = {};  // Victims with it run so long first; their queue may say longer.
   auto operator<=>(const QosConfig&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -72,6 +76,8 @@ struct QosConfig {
     visit(6, "user_limits", self.user_limits);
     visit(7, "account_limits", self.account_limits);
     visit(8, "at_run_time", self.at_run_time);
+    visit(9, "preempts", self.preempts);
+    visit(10, "preempt_after", self.preempt_after);
   }
 };
 

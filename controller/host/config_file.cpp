@@ -102,7 +102,8 @@ void read_accounts(TomlTable& root, ClusterConfig& cluster) {
 
 void read_all_qos(TomlTable& root, ClusterConfig& cluster) {
   std::set<std::string> seen;
-  for (TomlTable& table : root.tables("qos")) {
+  std::vector<TomlTable> tables = root.tables("qos");
+  for (TomlTable& table : tables) {
     QosConfig qos;
     read_name(table, seen, qos.name);
     read_qos(table, qos);
@@ -114,6 +115,7 @@ void read_all_qos(TomlTable& root, ClusterConfig& cluster) {
     }
     cluster.qos.push_back(qos);
   }
+  if (const auto flaw = qos_flaw(cluster.qos)) tables[flaw->index].complain("preempts", flaw->text);
 }
 
 void read_users(TomlTable& root, ClusterConfig& cluster) {

@@ -242,6 +242,8 @@ ObjectRow row_of(const QosConfig& qos) {
   row.number("priority", qos.priority, usual.priority);
   row.number("usage_milli", qos.usage_milli, usual.usage_milli);
   row.list("accounts", qos.accounts);
+  row.list("preempts", qos.preempts);
+  row.time("preempt_after", qos.preempt_after, usual.preempt_after);
   row.limits("limits", qos.limits);
   row.limits("user_limits", qos.user_limits);
   row.limits("account_limits", qos.account_limits);

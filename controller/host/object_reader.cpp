@@ -144,6 +144,8 @@ void read_qos(TomlTable& table, QosConfig& qos) {
   table.read("priority", qos.priority, -1000000, 1000000);
   table.read("usage_milli", qos.usage_milli, 0, 1000000);
   table.read("accounts", qos.accounts);
+  table.read("preempts", qos.preempts);
+  table.read("preempt_after", qos.preempt_after);
   read_limits_of(table, "limits", qos.limits);
   read_limits_of(table, "user_limits", qos.user_limits);
   read_limits_of(table, "account_limits", qos.account_limits);

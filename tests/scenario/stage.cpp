@@ -314,6 +314,8 @@ Result<void> Stage::qos(const Statement& statement) {
   qos.priority = signed_number(statement.option("priority", "0"));
   qos.usage_milli = number(statement.option("usage"), 1000);
   qos.accounts = split(statement.option("accounts"), ',');
+  qos.preempts = split(statement.option("preempts"), ',');
+  qos.preempt_after = duration(statement.option("preempt_after"), Duration{});
   qos.limits = limits_of(statement.option("limits"));
   qos.user_limits = limits_of(statement.option("user_limits"));
   qos.account_limits = limits_of(statement.option("account_limits"));

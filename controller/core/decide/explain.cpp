@@ -313,17 +313,29 @@ std::set<AttemptKey> victims_of(const Question& asked) {
   return victims;
 }
 
-// Of its own queue are those that borrow, where nobody yields to who has had less.
+// By which rule the victims are stopped, told by the first of them. Of its own queue are those that
+// borrow, where nobody yields to who has had less.
+std::string kind_of_victims(const Question& asked, const std::set<AttemptKey>& victims) {
+  const JobTerms& first = *asked.cluster.find_job(victims.begin()->job)->facts().terms;
+  const QueueConfig* queue = asked.cluster.find_queue(asked.terms.queue);
+  const std::vector<std::string>& down = queue->preempts;
+  if (std::find(down.begin(), down.end(), first.queue) != down.end()) return " of lower priority";
+  if (preempts_by_qos(asked.cluster, asked.terms, first))
+    return " with QOS " + first.qos + ", which QOS " + asked.terms.qos + " preempts,";
+  if (orders_by_service(*queue)) {
+    QuotaBook& quotas = asked.board.limits.quotas;
+    const QuotaTally* own = quotas.find(asked.cluster, asked.terms.queue, asked.terms.account);
+    const bool is_own = quotas.find(asked.cluster, first.queue, first.account) == own;
+    return is_own ? " behind it" : " behind it, or of accounts that borrow,";
+  }
+  return victims.size() == 1 ? " that borrows" : " that borrow";
+}
+
 void explain_victims(Explanation& why, const Question& asked, const std::set<AttemptKey>& victims) {
   why.reason = WaitReason::kMakingRoom;
-  const JobFacts& first = asked.cluster.find_job(victims.begin()->job)->facts();
   const bool is_one = victims.size() == 1;
-  const std::string kind = orders_by_service(asked.cluster, asked.terms) ? " behind it"
-                           : first.queue() != asked.terms.queue          ? " of lower priority"
-                           : is_one                                      ? " that borrows"
-                                                                         : " that borrow";
-  why.sentence = std::to_string(victims.size()) + (is_one ? " job" : " jobs") + kind +
-                 (is_one ? " is" : " are") +
+  why.sentence = std::to_string(victims.size()) + (is_one ? " job" : " jobs") +
+                 kind_of_victims(asked, victims) + (is_one ? " is" : " are") +
                  " being stopped for it; it starts when that is done, in " +
                  to_text(*why.planned_at - asked.now) + " at the latest";
 }

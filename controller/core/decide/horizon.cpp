@@ -37,6 +37,14 @@ Instant end_expected(const Outlook& outlook, const Attempt& attempt, const Job& 
                   outlook.now + outlook.forecast.remaining(outlook.cluster, job.facts(), age));
 }
 
+// Among those whose jobs are stopped for jobs of others.
+template <class Object>
+bool is_named_by(const std::vector<Object>& all, const std::string& name) {
+  return std::any_of(all.begin(), all.end(), [&](const Object& one) {
+    return std::find(one.preempts.begin(), one.preempts.end(), name) != one.preempts.end();
+  });
+}
+
 // What all members have in common.
 Stay stay_of(const Outlook& outlook, const Attempt& attempt, const Job& job) {
   const Cluster& cluster = outlook.cluster;
@@ -50,10 +58,12 @@ Stay stay_of(const Outlook& outlook, const Attempt& attempt, const Job& job) {
     return one.name == job.facts().queue();
   });
   stay.queue = static_cast<std::uint32_t>(queue - queues.begin());
-  const bool is_victim = std::any_of(queues.begin(), queues.end(), [&](const QueueConfig& one) {
-    return std::find(one.preempts.begin(), one.preempts.end(), job.facts().queue()) !=
-           one.preempts.end();
-  });
+  const std::vector<QosConfig>& qos = cluster.config().qos;
+  const auto own_qos = std::find_if(
+      qos.begin(), qos.end(), [&](const QosConfig& one) { return one.name == job.facts().qos(); });
+  stay.qos = static_cast<std::uint32_t>(own_qos - qos.begin());
+  const bool is_victim =
+      is_named_by(queues, job.facts().queue()) || is_named_by(qos, job.facts().qos());
   if (orders_by_service(cluster, *job.facts().terms) && job.facts().terms->requeue)
     stay.before = service_of(job, attempt.key.element, stay.since);
   if (is_victim || stay.before) stay.worth = weighted_milli(cluster, *attempt.place);
@@ -109,6 +119,7 @@ void Horizon::enter(const Cluster& cluster, const AttemptKey& key, const Place& 
   stay.end = end;
   stay.attempt = key;
   stay.queue = std::numeric_limits<std::uint32_t>::max();
+  stay.qos = std::numeric_limits<std::uint32_t>::max();
   insert(cluster, place, stay);
 }
 

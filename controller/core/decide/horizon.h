@@ -23,6 +23,7 @@ struct Stay {
   std::uint64_t worth =
       0;  // Weighted milli-GPUs of the whole attempt; 0 where nobody may preempt it.
   std::uint32_t queue = 0;  // Place of its queue in the configuration; past the end: it is gone.
+  std::uint32_t qos = 0;    // The same of its QOS; past the end: it has none.
   // Where jobs of its own queue may stop it (decide/attained): what it had before this attempt. Its
   // waiting does not grow while it runs.
   std::optional<Service> before;

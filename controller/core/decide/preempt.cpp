@@ -86,6 +86,10 @@ std::uint64_t loss_of(const Present& present, const Stay& stay) {
   return std::max<std::uint64_t>(1, worth) * static_cast<std::uint64_t>(ran);
 }
 
+bool names(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
 // A node, whom to stop there, and what that loses.
 struct Option {
   std::uint64_t loss = 0;
@@ -106,10 +110,13 @@ class RoomSearch {
       const Job& job = *present.cluster.find_job(request.element.job);
       level_ = level_of(service_of(job, request.element.element, present.now));
     }
+    const QosConfig* qos = present.cluster.find_qos(request.terms->qos);
     for (const QueueConfig& other : present.cluster.config().queues) {
-      preempts_.push_back(std::find(queue.preempts.begin(), queue.preempts.end(), other.name) !=
-                          queue.preempts.end());
+      preempts_.push_back(names(queue.preempts, other.name));
+      qos_reaches_.push_back(qos != nullptr && reaches_by_qos(queue, other));
     }
+    for (const QosConfig& other : present.cluster.config().qos)
+      qos_preempts_.push_back(qos != nullptr && names(qos->preempts, other.name));
   }
 
   // Null, or what stopping the victims loses and the room that it makes.
@@ -167,17 +174,34 @@ class RoomSearch {
     return present_.cluster.config().queues[stay.queue];
   }
 
-  bool is_by_rule(const Stay& stay) const { return preempts_[stay.queue] || yields(stay); }
+  bool is_by_qos(const Stay& stay) const {
+    return stay.qos < qos_preempts_.size() && qos_preempts_[stay.qos] && qos_reaches_[stay.queue];
+  }
+  bool is_by_rule(const Stay& stay) const {
+    return preempts_[stay.queue] || is_by_qos(stay) || yields(stay);
+  }
+  // Whatever is guaranteed to its owner.
+  bool is_free(const Stay& stay) const {
+    return is_by_rule(stay) && (reclaim_ == nullptr || !reclaim_->is_guarded(stay.attempt));
+  }
+
+  Duration least_run(const Stay& stay) const {
+    const std::vector<QosConfig>& qos = present_.cluster.config().qos;
+    const Duration by_qos = stay.qos < qos.size() ? qos[stay.qos].preempt_after : Duration{};
+    return std::max(queue_of(stay).preempt_after, by_qos);
+  }
 
   bool may_stop(const Stay& stay) const {
     if (stay.stopping || stay.queue >= preempts_.size()) return false;
-    if (present_.now - stay.since < queue_of(stay).preempt_after) return false;
-    return is_by_rule(stay) || (reclaim_ != nullptr && reclaim_->claim_on(stay.attempt));
+    if (present_.now - stay.since < least_run(stay)) return false;
+    if (is_free(stay)) return true;
+    return reclaim_ != nullptr && (is_by_rule(stay) || reclaim_->takes_back(stay.attempt)) &&
+           reclaim_->claim_on(stay.attempt);
   }
 
   // Whether its owner keeps what is guaranteed to it; then it is counted among those that go.
   bool takes(Reclaim::Taken& taken, const Stay& stay) const {
-    if (reclaim_ == nullptr || is_by_rule(stay)) return true;
+    if (is_free(stay)) return true;
     const auto claim = reclaim_->claim_on(stay.attempt);
     if (!claim || !Reclaim::is_covered(taken, *claim)) return false;
     taken[claim->borrower] += claim->milli;
@@ -346,8 +370,11 @@ class RoomSearch {
   const QueueConfig& queue_;
   const Reclaim* reclaim_;
   std::optional<std::int64_t> level_;  // Its own, where others of the queue may be stopped for it.
-  std::vector<bool> preempts_;         // By place in the configuration.
-  Reclaim::Taken taken_;               // By those chosen.
+  // By place in the configuration.
+  std::vector<bool> preempts_;
+  std::vector<bool> qos_reaches_;
+  std::vector<bool> qos_preempts_;
+  Reclaim::Taken taken_;  // By those chosen.
   std::map<AttemptKey, const Stay*> chosen_;
   std::map<NodeId, const Group*> groups_;  // Of the nodes chosen.
   std::vector<std::vector<NodeId>> places_;
@@ -355,11 +382,27 @@ class RoomSearch {
 
 }  // namespace
 
+bool reaches_by_qos(const QueueConfig& own, const QueueConfig& victims) {
+  if (own.priority != victims.priority) return own.priority > victims.priority;
+  return !orders_by_service(own) && !orders_by_service(victims);
+}
+
+bool preempts_by_qos(const Cluster& cluster, const JobTerms& own, const JobTerms& victim) {
+  const QosConfig* qos = cluster.find_qos(own.qos);
+  const QueueConfig* queue = cluster.find_queue(own.queue);
+  const QueueConfig* victims = cluster.find_queue(victim.queue);
+  return qos != nullptr && queue != nullptr && victims != nullptr &&
+         names(qos->preempts, victim.qos) && reaches_by_qos(*queue, *victims);
+}
+
 std::optional<Room> find_room(const Present& present, const Backfill& backfill,
                               const PlanRequest& request, const Reclaim* reclaim) {
   const QueueConfig* queue = present.cluster.find_queue(request.terms->queue);
-  if (queue == nullptr ||
-      (queue->preempts.empty() && !orders_by_service(*queue) && reclaim == nullptr))
+  if (queue == nullptr) return std::nullopt;
+  const QosConfig* qos = present.cluster.find_qos(request.terms->qos);
+  const bool is_qos_idle = qos == nullptr || qos->preempts.empty();
+  const bool takes_back = reclaim != nullptr && reclaim->takes_back();
+  if (queue->preempts.empty() && is_qos_idle && !orders_by_service(*queue) && !takes_back)
     return std::nullopt;
   const auto inside = [&](const PlanRequest& there) {
     return RoomSearch(present, backfill, there, *queue, reclaim).run();

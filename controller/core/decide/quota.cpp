@@ -137,10 +137,27 @@ bool QuotaBook::is_borrowed_from(std::string_view queue) const {
   return found != queues_.end() && found->second.reclaimable != 0;
 }
 
+Reclaim::Reclaim(const Cluster& cluster, QuotaBook& book, const Claimant& claimant)
+    : cluster_(cluster),
+      book_(book),
+      claimant_(claimant),
+      own_(book.find(cluster, claimant.queue, claimant.account)) {}
+
+bool Reclaim::takes_back(const AttemptKey& key) const {
+  return claimant_.may_reclaim && cluster_.find_job(key.job)->facts().queue() == claimant_.queue;
+}
+
+bool Reclaim::is_guarded(const AttemptKey& key) const {
+  if (claimant_.is_owed || book_.is_empty()) return false;
+  const JobFacts& job = cluster_.find_job(key.job)->facts();
+  const QuotaTally* owner = book_.find(cluster_, job.queue(), job.account());
+  if (owner == nullptr || owner == own_) return false;
+  return holding_of(*cluster_.find_attempt(key)->place, {}).gpus_milli != 0;
+}
+
 std::optional<Reclaim::Claim> Reclaim::claim_on(const AttemptKey& key) const {
   const JobFacts& job = cluster_.find_job(key.job)->facts();
-  if (job.queue() != queue_) return std::nullopt;
-  const QuotaTally* borrower = book_.find(cluster_, queue_, job.account());
+  const QuotaTally* borrower = book_.find(cluster_, job.queue(), job.account());
   if (borrower == nullptr || borrower->reclaimable() == 0) return std::nullopt;
   const std::uint64_t milli = holding_of(*cluster_.find_attempt(key)->place, {}).gpus_milli;
   if (milli == 0 || milli > borrower->reclaimable()) return std::nullopt;

@@ -88,12 +88,20 @@ class QuotaBook {
   std::map<std::string, Queue, std::less<>> queues_;
 };
 
-// What may be stopped in a queue so that an account gets what is guaranteed to it: attempts of
-// those who use more than is guaranteed to them, as far as they keep that.
+// Of one who needs room.
+struct Claimant {
+  std::string_view queue;
+  std::string_view account;
+  bool is_owed = false;      // What it asks for is guaranteed to it.
+  bool may_reclaim = false;  // And it has waited for the grace: others give back what they borrow.
+};
+
+// What quotas say about whom to stop for a claimant. Attempts of those who use more than is
+// guaranteed to them may go as far as they keep that. What is guaranteed goes, by whatever rule,
+// for those only to whom it is guaranteed as well: the owner itself, or a claimant that is owed.
 class Reclaim {
  public:
-  Reclaim(const Cluster& cluster, QuotaBook& book, std::string_view queue)
-      : cluster_(cluster), book_(book), queue_(queue) {}
+  Reclaim(const Cluster& cluster, QuotaBook& book, const Claimant& claimant);
 
   struct Claim {
     const QuotaTally* borrower = nullptr;
@@ -101,7 +109,12 @@ class Reclaim {
   };
   using Taken = std::map<const QuotaTally*, std::uint64_t>;
 
-  // Null: the attempt is not of that queue, or nothing of its owner's is borrowed.
+  bool takes_back() const { return claimant_.may_reclaim; }
+  // Without any other rule: in the claimant's own queue.
+  bool takes_back(const AttemptKey& key) const;
+  // A rule is not enough: there must be a claim on it.
+  bool is_guarded(const AttemptKey& key) const;
+  // Null: nothing of its owner's is borrowed, or less than it holds.
   std::optional<Claim> claim_on(const AttemptKey& key) const;
   // Whether the borrower keeps its guarantee when this goes beside what is taken.
   static bool is_covered(const Taken& taken, const Claim& claim);
@@ -109,7 +122,8 @@ class Reclaim {
  private:
   const Cluster& cluster_;
   QuotaBook& book_;
-  std::string_view queue_;
+  Claimant claimant_;
+  const QuotaTally* own_ = nullptr;
 };
 
 }  // namespace muster

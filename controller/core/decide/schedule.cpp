@@ -24,7 +24,11 @@ class Pass {
         budget_(budget),
         cursor_(cursor),
         line_(desk.board.line),
-        quotas_(desk.board.limits.quotas) {}
+        quotas_(desk.board.limits.quotas) {
+    const std::vector<QosConfig>& all = desk.cluster.config().qos;
+    is_qos_preempting_ =
+        std::any_of(all.begin(), all.end(), [](const auto& qos) { return !qos.preempts.empty(); });
+  }
 
   bool run() {
     foresee();
@@ -166,6 +170,13 @@ class Pass {
   }
 
   // Whether the account, with what is being freed for it, is within its quota beside this.
+  // Whether jobs with its QOS may stop others.
+  bool stops_by_qos(const JobTerms& terms) const {
+    if (terms.qos.empty()) return false;
+    const QosConfig* qos = desk_.cluster.find_qos(terms.qos);
+    return qos != nullptr && !qos->preempts.empty();
+  }
+
   bool is_owed(const JobTerms& terms) const {
     if (!quotas_.has(terms.queue)) return false;
     const QuotaTally* tally = quotas_.find(desk_.cluster, terms.queue, terms.account);
@@ -210,9 +221,9 @@ class Pass {
     const Lane* lane = line_.find_lane(candidate.second);
     if (lane == nullptr) return;
     const bool refused = line_.is_refused(lane->shape, cursor_.round);
-    // Who asks for the same from within a quota may still have others stopped for it.
+    // Who asks for the same from within a quota, or with a QOS, may still have others stopped.
     if (refused && !may_plan(*lane))
-      return quotas_.has(lane->terms->queue) ? skip_lane(candidate) : void();
+      return quotas_.has(lane->terms->queue) || is_qos_preempting_ ? skip_lane(candidate) : void();
     if (lane->jobs.count(entry_of_turn(candidate.first)) == 0) return push_next(candidate);
     const Job& job = *desk_.cluster.find_job(candidate.first.job);
     const std::optional<Element> element = next_startable(job, desk_.now);
@@ -324,8 +335,10 @@ class Pass {
     if (queue == nullptr) return false;
     const std::uint32_t planned = desk_.board.backfill.planned_in(queue->name);
     if (planned < queue->planned_starts) return true;
-    // Those that borrow do not keep others from what is theirs.
-    return planned < 2 * std::max(queue->planned_starts, 1U) && is_owed(*lane.terms);
+    // Those that can only wait do not keep one from having room made, and nobody those that borrow
+    // from what is theirs.
+    if (stops_by_qos(*lane.terms) && planned < 2 * queue->planned_starts) return true;
+    return planned < 3 * std::max(queue->planned_starts, 1U) && is_owed(*lane.terms);
   }
 
   // Where the shortest come first, only those that have waited long have nodes kept free.
@@ -336,11 +349,11 @@ class Pass {
   }
 
   // A job may be a little shorter than the one that its shape was refused for, and fit before what
-  // that one runs into.
+  // that one runs into; or others are stopped for it alone, and may be gone before their grace ends.
   bool is_ready_after_all(const Lane& lane, const Job& job, Element element) {
     plan(lane, job, element);
     const PlannedStart* start = desk_.board.backfill.find({job.facts().id, element});
-    if (start == nullptr || start->at > desk_.now) return false;
+    if (start == nullptr || (start->at > desk_.now && !start->freed)) return false;
     if (!start->freed) desk_.board.backfill.remove(ElementKey{job.facts().id, element});
     return true;
   }
@@ -362,7 +375,8 @@ class Pass {
     const PlannedStart* start =
         desk_.board.backfill.plan(desk_.board.present(desk_.cluster, desk_.now), request);
     const QueueConfig& queue = *desk_.cluster.find_queue(lane.terms->queue);
-    if (gains_by_stopping(queue, start) || gains_by_reclaim(queue, job, start))
+    if (gains_by_stopping(queue, start) || gains_by_qos(queue, job, start) ||
+        gains_by_reclaim(queue, job, start))
       cursor_.squeezing = request.element;
     if (start == nullptr)
       cursor_.unplannable.insert(lane.shape);
@@ -387,6 +401,15 @@ class Pass {
   }
 
   // Stops others when that lets the job start sooner than waiting does.
+  bool gains_by_qos(const QueueConfig& queue, const Job& job, const PlannedStart* start) const {
+    if (!stops_by_qos(*job.facts().terms)) return false;
+    const std::vector<QueueConfig>& queues = desk_.cluster.config().queues;
+    return std::any_of(queues.begin(), queues.end(), [&](const QueueConfig& victims) {
+      return reaches_by_qos(queue, victims) &&
+             (start == nullptr || start->at > desk_.now + victims.kill_wait);
+    });
+  }
+
   void make_room(ElementKey element) {
     const Job* job = desk_.cluster.find_job(element.job);
     if (job == nullptr || job->state_of(element.element) != ElementState::kPending) return;
@@ -396,13 +419,15 @@ class Pass {
     if (queue == nullptr) return;
     const bool reclaims = may_reclaim(*queue, *job);
     if (reclaims) yield_plans(*job->facts().terms);
-    const Reclaim reclaim(desk_.cluster, quotas_, queue->name);
+    const JobTerms& terms = *job->facts().terms;
+    const Reclaim reclaim(desk_.cluster, quotas_,
+                          {queue->name, terms.account, is_owed(terms), reclaims});
     const PlanRequest request{element, job->facts().terms, likely_time(*job), nullptr,
                               is_predicted(desk_.cluster, *job->facts().terms)};
     const PlannedStart* planned = backfill.find(element);
     const Present present = desk_.board.present(desk_.cluster, desk_.now);
     const std::optional<Room> room =
-        find_room(present, backfill, request, reclaims ? &reclaim : nullptr);
+        find_room(present, backfill, request, quotas_.is_empty() ? nullptr : &reclaim);
     if (!room) return give_up_room(*job);
     if (planned != nullptr && planned->at <= room->at) return;
     backfill.book(present, request, room->at, room->places);
@@ -431,6 +456,7 @@ class Pass {
 };
 
 // Whether enough nodes that are up could ever hold every group without the avoided ones.
+  bool is_qos_preempting_ = false;  // Some QOS may stop jobs of others.
 bool can_avoid(const Cluster& cluster, const Ledger& ledger, const JobTerms& terms,
                const std::set<NodeId>& avoided) {
   const QueueConfig* queue = cluster.find_queue(terms.queue);

@@ -215,6 +215,23 @@ class Import(unittest.TestCase):
         ):
             self.assertIn(wanted, told)
 
+    def test_preemption_by_qos(self):
+        told = {(entry["place"], entry["what"]) for entry in self.whole()["entries"]}
+        self.assertIn(("qos.txt:3", "QOS high, Preempt=normal"), told)
+        self.assertNotIn("preempts", tomllib.loads(self.read("controller.toml"))["qos"][1])
+        shutil.rmtree(self.out)
+        with open(self.path("slurm.conf"), encoding="utf-8") as file:
+            conf = file.read()
+        self.write("slurm.conf", conf.replace("preempt/partition_prio", "preempt/qos"))
+        with open(self.path("qos.txt"), encoding="utf-8") as file:
+            lines = file.read().replace("|00:00:00|normal||", "|00:00:00|normal,unused|00:30:00|")
+        self.write("qos.txt", lines)
+        told = {(e["place"], e["what"], e["text"]) for e in self.whole()["entries"]}
+        high = tomllib.loads(self.read("controller.toml"))["qos"][1]
+        self.assertEqual((high["preempts"], high["preempt_after"]), (["normal"], "30m"))
+        left = "those that are no [[qos]] were left out"
+        self.assertIn(("qos.txt:3", "QOS high, Preempt=normal,unused", left), told)
+
     def test_switches_and_licences(self):
         self.write("topology.conf", "BlockName=b1 Nodes=cpu1\n")
         self.whole()

@@ -2,7 +2,9 @@
 // launch, and what others were stopped for runs at once.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
+#include <string>
 
 #include "base/types/rng.h"
 #include "tests/unit/core/fake_fleet.h"
@@ -27,6 +29,13 @@ class Preempting {
     urgent.preempts = {"spot"};
     config.queues = {spot, day, urgent};
     config.queue_default = "spot";
+    config.qos = {QosConfig{}, QosConfig{}};
+    config.qos[0].name = "spare";
+    config.qos[0].preempt_after = minutes(static_cast<std::int64_t>(rng_.between(0, 20)));
+    config.qos[1].name = "high";
+    config.qos[1].preempts = {"spare"};
+    spare_after_ = config.qos[0].preempt_after;
+    has_qos_ = seed % 2 == 1;
     preempt_after_ = spot.preempt_after;
     world_.begin(config);
     nodes_ = rng_.between(2, 5);
@@ -36,6 +45,7 @@ class Preempting {
     }
   }
 
+  std::size_t by_qos() const { return by_qos_; }
   // Answers how many attempts were stopped for others.
   std::size_t run() {
     for (int i = 0; i < 120; ++i) {
@@ -61,6 +71,7 @@ class Preempting {
     job.spec.time_limit = hours(static_cast<std::int64_t>(rng_.between(1, 10)));
     const std::uint64_t dice = rng_.below(10);
     job.spec.queue = dice < 6 ? "spot" : dice == 6 ? "day" : "urgent";
+    if (has_qos_ && rng_.chance(700)) job.spec.qos = rng_.chance(300) ? "high" : "spare";
     world_.submitted(job);
     fleet_.settle();
   }
@@ -86,15 +97,23 @@ class Preempting {
         const auto* stopping = std::get_if<AttemptStopping>(&event);
         if (stopping == nullptr || stopping->cause.kind != CauseKind::kPreempted) continue;
         ++stopped_;
-        EXPECT_EQ(facts_of(stopping->key.job).queue(), "spot");
+        const JobFacts& victim = facts_of(stopping->key.job);
+        const JobFacts& other = facts_of(JobId{std::stoull(stopping->cause.by.substr(4))});
+        const bool is_by_queue = other.queue() == "urgent" && victim.queue() == "spot";
+        const bool is_by_qos = other.qos() == "high" && victim.qos() == "spare" &&
+                               priorities_[other.queue()] >= priorities_[victim.queue()];
+        EXPECT_TRUE(is_by_queue || is_by_qos) << other.queue() << " stops " << victim.queue();
+        by_qos_ += is_by_queue ? 0U : 1U;
         EXPECT_TRUE(stopping->requeue);
         EXPECT_GE(record.at - launched_at_[stopping->key], preempt_after_);
+        if (victim.qos() == "spare") {
+          EXPECT_GE(record.at - launched_at_[stopping->key], spare_after_);
+        }
         preemptors.insert(stopping->cause.by);
       }
     }
     for (const std::string& name : preemptors) {
       const JobId id{std::stoull(name.substr(4))};
-      EXPECT_EQ(facts_of(id).queue(), "urgent");
       EXPECT_NE(world_.engine.cluster().find_job(id)->state_of({}), ElementState::kPending)
           << name << " waits though others were stopped for it";
     }
@@ -104,7 +123,11 @@ class Preempting {
   World world_;
   FakeFleet fleet_;
   std::uint64_t nodes_ = 0;
+  std::map<std::string, int> priorities_{{"spot", 0}, {"day", 5}, {"urgent", 10}};
   Duration preempt_after_;
+  Duration spare_after_;
+  bool has_qos_ = false;
+  std::size_t by_qos_ = 0;
   std::size_t looked_at_ = 0;
   std::size_t stopped_ = 0;
   std::map<AttemptKey, Instant> launched_at_;
@@ -112,12 +135,16 @@ class Preempting {
 
 TEST(Preempt, StopsOnlyWhomItMayAndForAUse) {
   std::size_t stopped = 0;
+  std::size_t by_qos = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    stopped += Preempting(seed).run();
+    Preempting preempting(seed);
+    stopped += preempting.run();
+    by_qos += preempting.by_qos();
     if (testing::Test::HasFailure()) return;
   }
   EXPECT_GT(stopped, 200U);
+  EXPECT_GT(by_qos, 30U);
 }
 
 }  // namespace

@@ -83,6 +83,23 @@ TEST(ConfigFile, SaysWhatIsNotToml) {
   EXPECT_THAT(problem("cluster = \n"), HasSubstr("c.toml:1:"));
 }
 
+TEST(ConfigFile, RefusesQosThatStopOneAnother) {
+  const std::string head =
+      "cluster = \"a\"\nstate_dir = \"/x\"\n[[queue]]\nname = \"q\"\ntime_max = \"1h\"\n"
+      "[[qos]]\nname = \"low\"\npreempt_after = \"10m\"\n[[qos]]\nname = \"high\"\n";
+  const auto read = parse_config(head + "preempts = [\"low\"]\n", "c.toml");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->cluster.qos[1].preempts, std::vector<std::string>{"low"});
+  EXPECT_EQ(read->cluster.qos[0].preempt_after, minutes(10));
+  EXPECT_THAT(problem(head + "preempts = [\"high\"]\n"),
+              HasSubstr("c.toml:11: qos.preempts: a QOS cannot stop jobs of its own"));
+  EXPECT_THAT(problem(head + "preempts = [\"lo\"]\n"), HasSubstr("there is no qos lo"));
+  EXPECT_THAT(problem(head + "preempts = [\"low\"]\n[[qos]]\nname = \"top\"\n"
+                             "preempts = [\"end\", \"high\"]\n[[qos]]\nname = \"end\"\n"
+                             "preempts = [\"low\", \"top\"]\n"),
+              HasSubstr("c.toml:17: qos.preempts: goes in a circle (end, top, end)"));
+}
+
 TEST(ConfigFile, ReadsQuotasByQueue) {
   const std::string head =
       "cluster = \"a\"\nstate_dir = \"/x\"\n[[queue]]\nname = \"d-1\"\ntime_max = \"1h\"\n"

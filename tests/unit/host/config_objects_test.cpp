@@ -128,6 +128,11 @@ TEST(ConfigObjects, ShowsWhatTheFileWouldSay) {
   change.settings = {{"quota.day.guaranteed", "8"}, {"quota.day.lend_max", "0"}};
   config = *change_object(config, change);
   EXPECT_EQ(config.accounts[0].quotas, (std::vector<QuotaConfig>{{"day", 8, {}, 0}}));
+  change = {ObjectVerb::kAdd, ObjectKind::kQos, "spare", {{"preempt_after", "90s"}}};
+  config = *change_object(config, change);
+  change = {ObjectVerb::kSet, ObjectKind::kQos, "gold", {{"preempts", "spare"}}};
+  config = *change_object(config, change);
+  EXPECT_EQ(config.qos[0].preempts, std::vector<std::string>{"spare"});
   std::string text = "cluster = \"c\"\nstate_dir = \"/x\"\n";
   for (const ObjectRow& row : objects_of(config).rows) {
     text += "[[" + std::string(name_of(row.kind)) + "]]\nname = \"" + row.name + "\"\n";
