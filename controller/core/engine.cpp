@@ -78,10 +78,13 @@ void apply_config(Step& step, const ApplyConfig& command) {
     return step.refuse(checked.error());
   for (std::string& warning : config_warnings(config)) step.note("warning: " + std::move(warning));
   config.version = now.version;
-  if (config == now) return;
-  ++config.version;
-  step.emit(ConfigApplied{std::move(config), name_of_requester(command.who)});
-  step.want_pass();
+  if (config != now) {
+    ++config.version;
+    step.emit(ConfigApplied{std::move(config), name_of_requester(command.who)});
+    step.want_pass();
+  }
+  for (std::string& warning : guarantee_warnings(step.cluster(), step.brain().board.ledger))
+    step.note("warning: " + std::move(warning));
 }
 
 void begin_epoch(Step& step, const BeginEpoch& command) {

@@ -137,6 +137,55 @@ bool QuotaBook::is_borrowed_from(std::string_view queue) const {
   return found != queues_.end() && found->second.reclaimable != 0;
 }
 
+namespace {
+
+// Of nodes that are in one of the queues.
+std::uint64_t gpus_known(const Ledger& ledger, const std::vector<const QueueConfig*>& queues) {
+  std::vector<bool> counts;
+  for (const NodeClass& node_class : ledger.classes()) {
+    counts.push_back(std::any_of(queues.begin(), queues.end(), [&](const QueueConfig* queue) {
+      return is_of(node_class, *queue);
+    }));
+  }
+  std::uint64_t gpus = 0;
+  for (const NodeFree& node : ledger.nodes()) {
+    if (node.exists && counts[node.node_class]) gpus += node.gpus.size();
+  }
+  return gpus;
+}
+
+std::string excess_text(const std::string& whose, std::uint64_t guaranteed, std::uint64_t there) {
+  return whose + " guarantee " + std::to_string(guaranteed) + " GPUs, and the nodes known so far " +
+         "have " + std::to_string(there) + ": not everybody can have what is guaranteed at once";
+}
+
+}  // namespace
+
+std::vector<std::string> guarantee_warnings(const Cluster& cluster, const Ledger& ledger) {
+  std::map<std::string, std::uint64_t> guaranteed;
+  std::uint64_t sum = 0;
+  for (const AccountConfig& account : cluster.config().accounts) {
+    for (const QuotaConfig& quota : account.quotas) {
+      guaranteed[quota.queue] += quota.guaranteed;
+      sum += quota.guaranteed;
+    }
+  }
+  std::vector<std::string> warnings;
+  std::vector<const QueueConfig*> queues;
+  for (const auto& [name, gpus] : guaranteed) {
+    const QueueConfig* queue = cluster.find_queue(name);
+    if (queue == nullptr) continue;
+    queues.push_back(queue);
+    const std::uint64_t there = gpus_known(ledger, {queue});
+    if (there != 0 && gpus > there)
+      warnings.push_back(excess_text("queue " + name + ": its quotas", gpus, there));
+  }
+  const std::uint64_t there = gpus_known(ledger, queues);
+  if (warnings.empty() && there != 0 && sum > there)
+    warnings.push_back(excess_text("the quotas of all queues together", sum, there));
+  return warnings;
+}
+
 Reclaim::Reclaim(const Cluster& cluster, QuotaBook& book, const Claimant& claimant)
     : cluster_(cluster),
       book_(book),

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/types/ids.h"
 #include "controller/core/attempt_life.h"
@@ -87,6 +88,11 @@ class QuotaBook {
 
   std::map<std::string, Queue, std::less<>> queues_;
 };
+
+// A line for each queue whose quotas guarantee more GPUs than its nodes have, as far as nodes are
+// known; when there is none, one if all queues together do. Broken GPUs and nodes that are away
+// count: they come back.
+std::vector<std::string> guarantee_warnings(const Cluster& cluster, const Ledger& ledger);
 
 // Of one who needs room.
 struct Claimant {
