@@ -275,8 +275,6 @@ Result<void> check_quotas(const ClusterConfig& config) {
           std::find_if(config.queues.begin(), config.queues.end(),
                        [&](const QueueConfig& one) { return one.name == quota.queue; });
       if (queue == config.queues.end()) return invalid(whose + "there is no such queue");
-      if (queue->order == QueueOrder::kAttained)
-        return invalid(whose + "its order is attained, which stops jobs whatever is guaranteed");
       if (!seen.insert(quota.queue).second) return invalid(whose + "is there twice");
       if (std::max(quota.guaranteed, quota.borrow_max.value_or(0)) > kQuotaGpusMax)
         return invalid(whose + "is out of range");

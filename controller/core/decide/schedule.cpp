@@ -95,6 +95,7 @@ class Pass {
     cursor_.heap.clear();
     cursor_.planned_last.reset();
     cursor_.unplannable.clear();
+    cursor_.roomless.clear();
     cursor_.squeezing.reset();
     desk_.board.backfill.clear(desk_.now);
     for (const auto& [id, shape] : line_.shapes()) cursor_.heap.push_back(*shape.heads.begin());
@@ -169,7 +170,6 @@ class Pass {
            quotas_.find_breach(desk_.cluster, facts.queue(), facts.account(), holding.gpus_milli);
   }
 
-  // Whether the account, with what is being freed for it, is within its quota beside this.
   // Whether jobs with its QOS may stop others.
   bool stops_by_qos(const JobTerms& terms) const {
     if (terms.qos.empty()) return false;
@@ -177,6 +177,7 @@ class Pass {
     return qos != nullptr && !qos->preempts.empty();
   }
 
+  // Whether the account, with what is being freed for it, is within its quota beside this.
   bool is_owed(const JobTerms& terms) const {
     if (!quotas_.has(terms.queue)) return false;
     const QuotaTally* tally = quotas_.find(desk_.cluster, terms.queue, terms.account);
@@ -329,8 +330,17 @@ class Pass {
     push_next(candidate);
   }
 
+  // What the chance that somebody can be stopped depends on, beside the level.
+  std::tuple<ShapeId, std::string, std::string> chance_of(const Lane& lane) const {
+    const JobTerms& terms = *lane.terms;
+    const QuotaTally* owner = quotas_.find(desk_.cluster, terms.queue, terms.account);
+    return {lane.shape, owner == nullptr ? "" : owner->account,
+            is_qos_preempting_ ? terms.qos : ""};
+  }
+
   bool may_plan(const Lane& lane) const {
     if (cursor_.unplannable.count(lane.shape) != 0) return false;
+    if (!cursor_.roomless.empty() && cursor_.roomless.count(chance_of(lane)) != 0) return false;
     const QueueConfig* queue = desk_.cluster.find_queue(lane.terms->queue);
     if (queue == nullptr) return false;
     const std::uint32_t planned = desk_.board.backfill.planned_in(queue->name);
@@ -349,7 +359,8 @@ class Pass {
   }
 
   // A job may be a little shorter than the one that its shape was refused for, and fit before what
-  // that one runs into; or others are stopped for it alone, and may be gone before their grace ends.
+  // that one runs into; or others are stopped for it alone, and may be gone before their grace
+  // ends.
   bool is_ready_after_all(const Lane& lane, const Job& job, Element element) {
     plan(lane, job, element);
     const PlannedStart* start = desk_.board.backfill.find({job.facts().id, element});
@@ -392,15 +403,6 @@ class Pass {
     });
   }
 
-  bool may_reclaim(const QueueConfig& queue, const Job& job) const {
-    return quotas_.is_borrowed_from(queue.name) && waited(job) >= queue.reclaim_grace &&
-           is_owed(*job.facts().terms);
-  }
-  bool gains_by_reclaim(const QueueConfig& queue, const Job& job, const PlannedStart* start) const {
-    return may_reclaim(queue, job) && (start == nullptr || start->at > desk_.now + queue.kill_wait);
-  }
-
-  // Stops others when that lets the job start sooner than waiting does.
   bool gains_by_qos(const QueueConfig& queue, const Job& job, const PlannedStart* start) const {
     if (!stops_by_qos(*job.facts().terms)) return false;
     const std::vector<QueueConfig>& queues = desk_.cluster.config().queues;
@@ -410,6 +412,15 @@ class Pass {
     });
   }
 
+  bool may_reclaim(const QueueConfig& queue, const Job& job) const {
+    return quotas_.is_borrowed_from(queue.name) && waited(job) >= queue.reclaim_grace &&
+           is_owed(*job.facts().terms);
+  }
+  bool gains_by_reclaim(const QueueConfig& queue, const Job& job, const PlannedStart* start) const {
+    return may_reclaim(queue, job) && (start == nullptr || start->at > desk_.now + queue.kill_wait);
+  }
+
+  // Stops others when that lets the job start sooner than waiting does.
   void make_room(ElementKey element) {
     const Job* job = desk_.cluster.find_job(element.job);
     if (job == nullptr || job->state_of(element.element) != ElementState::kPending) return;
@@ -434,12 +445,12 @@ class Pass {
     for (const AttemptKey& victim : room->victims) desk_.preempt(victim, element);
   }
 
-  // Nobody of the queue has had more than it. Those behind it have had no less, so that none of its
-  // shape needs to look.
+  // Nobody who may be stopped has had more than it. Those behind it have had no less, so that none
+  // with the same chance needs to look.
   void give_up_room(const Job& job) {
     const Lane* lane = line_.find_lane(job);
     if (lane != nullptr && orders_by_service(desk_.cluster, *lane->terms))
-      cursor_.unplannable.insert(lane->shape);
+      cursor_.roomless.insert(chance_of(*lane));
   }
 
   PassDesk& desk_;
@@ -447,6 +458,7 @@ class Pass {
   PassCursor& cursor_;
   Line& line_;
   QuotaBook& quotas_;
+  bool is_qos_preempting_ = false;  // Some QOS may stop jobs of others.
   std::uint32_t refused_ = 0;
   std::uint32_t placed_ = 0;
   std::uint32_t looks_ = 0;
@@ -456,7 +468,6 @@ class Pass {
 };
 
 // Whether enough nodes that are up could ever hold every group without the avoided ones.
-  bool is_qos_preempting_ = false;  // Some QOS may stop jobs of others.
 bool can_avoid(const Cluster& cluster, const Ledger& ledger, const JobTerms& terms,
                const std::set<NodeId>& avoided) {
   const QueueConfig* queue = cluster.find_queue(terms.queue);

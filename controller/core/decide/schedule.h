@@ -6,6 +6,8 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "controller/core/command.h"
@@ -35,6 +37,9 @@ struct PassCursor {
   Instant round_at;
   std::optional<Turn> planned_last;  // Of the starts planned in this round.
   std::set<ShapeId> unplannable;     // No time is known at which they fit: not asked again in it.
+  // Whom nothing can be stopped for in this round, where the order is that of service: all who ask
+  // for the same from one owner's quota and with one QOS.
+  std::set<std::tuple<ShapeId, std::string, std::string>> roomless;
   std::optional<ElementKey> squeezing;  // The next pass looks whom to stop for it.
   Instant scored_at;
   LaneId score_next = 0;           // 0: all are scored.
