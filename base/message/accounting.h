@@ -24,6 +24,7 @@ struct AccountingFilter {
   WallTime since;  // Rows whose time from submission to end touches [since, until).
   WallTime until;
   std::uint32_t limit = 1000;  // At most kAccountingRowsMax.
+  std::vector<std::string> qos;
   auto operator<=>(const AccountingFilter&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -35,6 +36,7 @@ struct AccountingFilter {
     visit(6, "since", self.since);
     visit(7, "until", self.until);
     visit(8, "limit", self.limit);
+    visit(9, "qos", self.qos);
   }
 };
 
@@ -71,6 +73,7 @@ struct AccountingRow {
   std::string cost;      // To a millionth.
   std::string currency;  // "EUR".
   std::string elements;  // "4-99,200" of waiting elements that share this row; else empty.
+  std::string qos;       // Empty: none.
   auto operator<=>(const AccountingRow&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -102,6 +105,7 @@ struct AccountingRow {
     visit(26, "cost", self.cost);
     visit(27, "currency", self.currency);
     visit(28, "elements", self.elements);
+    visit(29, "qos", self.qos);
   }
 };
 

@@ -73,6 +73,7 @@ AccountingRow read_row(const SqlRow& cells) {
   reader.text(row.cpu_seconds);
   reader.text(row.cost);
   reader.text(row.currency);
+  reader.text(row.qos);
   return row;
 }
 
@@ -88,7 +89,7 @@ Result<void> check(const AccountingFilter& filter) {
                 "accounting: limit must be 1 to " + std::to_string(kAccountingRowsMax));
   }
   for (const std::size_t size : {filter.jobs.size(), filter.users.size(), filter.accounts.size(),
-                                 filter.queues.size(), filter.states.size()}) {
+                                 filter.queues.size(), filter.states.size(), filter.qos.size()}) {
     if (size > kAccountingWordsMax) {
       return fail(
           ErrorCode::kInvalid,
@@ -124,7 +125,8 @@ Result<std::vector<AccountingRow>> Accounting::query(const AccountingFilter& fil
                           any_or_array(filter.states),
                           any_or_time(filter.since),
                           any_or_time(filter.until),
-                          SqlCell(std::to_string(filter.limit))};
+                          SqlCell(std::to_string(filter.limit)),
+                          any_or_array(filter.qos)};
   if (Result<void> begun = database_.begin(); !begun) return begun.error();
   Result<std::vector<SqlRow>> found = database_.query("queries/accounting", parameters);
   database_.rollback();

@@ -44,8 +44,8 @@ constexpr std::array<TableShape, 17> kShapes{{
     {"staged_device_reports", 11},
     {"staged_node_states", 10},
     {"staged_nodes_removed", 8},
-    {"staged_submissions", 26},
-    {"staged_job_changes", 13},
+    {"staged_submissions", 27},
+    {"staged_job_changes", 14},
     {"staged_element_ends", 18},
     {"staged_requeues", 11},
     {"staged_attempts_started", 10},
@@ -245,7 +245,7 @@ void RowWriter::operator()(const JobSubmitted& event) {
   row.add(to_text(event.request.uuid)).add(event.request_index).add(event.host);
   row.add(spec.time_limit.us).add(spec.priority).add(!spec.array.ranges.empty());
   row.add(asked.nodes).add(asked.tasks).add(asked.cpus).add(asked.memory_mib);
-  row.add(asked.gpus).add(asked.gpu_milli).add(asked.gpu_types);
+  row.add(asked.gpus).add(asked.gpu_milli).add(asked.gpu_types).add(spec.qos);
 }
 
 void RowWriter::operator()(const JobChanged& event) {
@@ -256,7 +256,7 @@ void RowWriter::operator()(const JobChanged& event) {
   else
     row.add_null();
   row.add_optional(event.queue).add_optional(event.account).add_optional(event.priority);
-  row.add_optional(event.name).add(event.by);
+  row.add_optional(event.name).add(event.by).add_optional(event.qos);
 }
 
 void RowWriter::operator()(const ElementsEnded& event) {

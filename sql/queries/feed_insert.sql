@@ -39,17 +39,17 @@ insert into muster.nodes_removed (
 insert into muster.submissions (
     cluster, seq, ordinal, epoch, at_us, wall, job, uid, gid, user_name, account, queue, name, request,
     request_index, host, time_limit_us, priority, is_array, nodes, tasks, cpus, memory_mib, gpus, gpu_milli,
-    gpu_types)
+    gpu_types, qos)
   select
     cluster, seq, ordinal, epoch, at_us, muster.wall(wall_us), job, uid, gid, user_name, account, queue, name,
     request, request_index, host, time_limit_us, priority, is_array, nodes, tasks, cpus, memory_mib, gpus,
-    gpu_milli, gpu_types
+    gpu_milli, gpu_types, qos
   from staged_submissions on conflict (cluster, seq, ordinal) do nothing;
 insert into muster.job_changes (
-    cluster, seq, ordinal, epoch, at_us, wall, job, time_limit_us, queue, account, priority, name, by_whom)
+    cluster, seq, ordinal, epoch, at_us, wall, job, time_limit_us, queue, account, priority, name, by_whom, qos)
   select
     cluster, seq, ordinal, epoch, at_us, muster.wall(wall_us), job, time_limit_us, queue, account, priority,
-    name, by_whom
+    name, by_whom, qos
   from staged_job_changes on conflict (cluster, seq, ordinal) do nothing;
 insert into muster.element_ends (
     cluster, seq, ordinal, part, epoch, at_us, wall, job, element_first, element_last, element_step, cause,

@@ -33,11 +33,12 @@ create temp table staged_submissions (
   uid bigint, gid bigint, user_name text, account text, queue text, name text, request uuid,
   request_index bigint, host text, time_limit_us bigint, priority integer, is_array boolean, nodes bigint,
   tasks numeric(20), cpus numeric(20), memory_mib numeric(20), gpus numeric(20), gpu_milli numeric(20),
-  gpu_types text
+  gpu_types text, qos text
 ) on commit delete rows;
 create temp table staged_job_changes (
   cluster integer, seq bigint, ordinal integer, epoch bigint, at_us bigint, wall_us bigint, job bigint,
-  time_limit_us bigint, queue text, account text, priority integer, name text, by_whom text
+  time_limit_us bigint, queue text, account text, priority integer, name text, by_whom text,
+  qos text
 ) on commit delete rows;
 create temp table staged_element_ends (
   cluster integer, seq bigint, ordinal integer, part integer, epoch bigint, at_us bigint, wall_us bigint,

@@ -69,6 +69,22 @@ std::string state_of(const AccountingRow& row) {
   return row.cause;
 }
 
+std::vector<Column> columns(bool has_qos) {
+  std::vector<Column> all{{"JOB"},
+                          {"NAME", Align::kLeft, 8},
+                          {"USER", Align::kLeft, 4, 3},
+                          {"ACCOUNT", Align::kLeft, 7, 4},
+                          {"STATE", Align::kLeft, 9},
+                          {"STARTED", Align::kLeft, 0, 2},
+                          {"TIME", Align::kRight},
+                          {"GPUS", Align::kRight, 0, 1},
+                          {"GPU-S", Align::kRight},
+                          {"CPU-S", Align::kRight, 0, 5},
+                          {"COST", Align::kRight}};
+  if (has_qos) all.insert(all.begin() + 4, {"QOS", Align::kLeft, 4, 6});
+  return all;
+}
+
 }  // namespace
 
 std::string sum_of_decimals(std::span<const std::string_view> decimals) {
@@ -80,17 +96,10 @@ std::string sum_of_decimals(std::span<const std::string_view> decimals) {
 }
 
 std::string accounting_table(std::span<const AccountingRow> rows, const Terminal& terminal) {
-  Table table({{"JOB"},
-               {"NAME", Align::kLeft, 8},
-               {"USER", Align::kLeft, 4, 3},
-               {"ACCOUNT", Align::kLeft, 7, 4},
-               {"STATE", Align::kLeft, 9},
-               {"STARTED", Align::kLeft, 0, 2},
-               {"TIME", Align::kRight},
-               {"GPUS", Align::kRight, 0, 1},
-               {"GPU-S", Align::kRight},
-               {"CPU-S", Align::kRight, 0, 5},
-               {"COST", Align::kRight}});
+  // Few sites have any QOS: a column only where a job has one.
+  const bool has_qos = std::any_of(rows.begin(), rows.end(),
+                                   [](const AccountingRow& row) { return !row.qos.empty(); });
+  Table table(columns(has_qos));
   std::vector<std::string_view> gpu_seconds;
   std::vector<std::string_view> cpu_seconds;
   std::map<std::string_view, std::vector<std::string_view>> costs;
@@ -98,10 +107,14 @@ std::string accounting_table(std::span<const AccountingRow> rows, const Terminal
     gpu_seconds.push_back(row.gpu_seconds);
     cpu_seconds.push_back(row.cpu_seconds);
     if (!row.cost.empty()) costs[row.currency].push_back(row.cost);
-    table.add({job_of(row), row.name, row.user, row.account, state_of(row), local_time(row.started),
-               row.elapsed.us == 0 ? "-" : to_clock(row.elapsed), std::to_string(row.gpus),
-               row.gpu_seconds, row.cpu_seconds,
-               row.cost.empty() ? "-" : row.cost + " " + row.currency});
+    std::vector<Cell> cells{job_of(row), row.name, row.user, row.account};
+    if (has_qos) cells.push_back(row.qos.empty() ? "-" : row.qos);
+    for (Cell cell : {Cell(state_of(row)), Cell(local_time(row.started)),
+                      Cell(row.elapsed.us == 0 ? "-" : to_clock(row.elapsed)),
+                      Cell(std::to_string(row.gpus)), Cell(row.gpu_seconds), Cell(row.cpu_seconds),
+                      Cell(row.cost.empty() ? "-" : row.cost + " " + row.currency)})
+      cells.push_back(std::move(cell));
+    table.add(cells);
   }
   std::string text = table.render(terminal);
   if (rows.size() < 2) return text;

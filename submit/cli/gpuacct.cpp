@@ -36,6 +36,11 @@ constexpr std::array kOptions{
            .kind = K::kNames,
            .help = "jobs of these queues",
            .example = "batch"},
+    Option{.name = "qos",
+           .value = "QOS,…",
+           .kind = K::kNames,
+           .help = "jobs with one of these QOS",
+           .example = "high"},
     Option{.name = "state",
            .value = "WORD,…",
            .kind = K::kNames,
@@ -96,6 +101,7 @@ Result<AccountingFilter> filter_of(const Invocation& call) {
     filter.users.push_back(own_user_name());
   add_words(options, "account", filter.accounts);
   add_words(options, "queue", filter.queues);
+  add_words(options, "qos", filter.qos);
   add_words(options, "state", filter.states);
   const WallTime now = wall_now();
   const std::string_view since = options.text("since", filter.jobs.empty() ? "7d" : "");

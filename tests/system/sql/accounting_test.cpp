@@ -197,6 +197,7 @@ TEST_F(AccountingTest, FiltersNarrow) {
     JobSubmitted event = submission(job, job % 2 == 0 ? "kim" : "o'lee \"x\"");
     event.spec.account = job <= 10 ? "lab" : "biz";
     event.spec.queue = job % 5 == 0 ? "slow" : "main";
+    event.spec.qos = job % 4 == 0 ? "high" : "";
     write({event});
   }
   write({JobChanged{JobId{1}, {}, {}, "biz", {}, {}, {}, "root"}});
@@ -209,6 +210,21 @@ TEST_F(AccountingTest, FiltersNarrow) {
   EXPECT_EQ(query(filter).size(), 6U);
   filter.queues = {"slow", "none"};
   EXPECT_EQ(query(filter).size(), 1U);
+  filter = {};
+  filter.qos = {"high"};
+  ASSERT_EQ(query(filter).size(), 5U);
+  EXPECT_EQ(query(filter)[0].qos, "high");
+  JobChanged changed{JobId{20}, {}, {}, {}, {}, {}, {}, "root"};
+  changed.qos = "";
+  write({changed});
+  changed.job = JobId{1};
+  changed.qos = "high";
+  write({changed});
+  ASSERT_EQ(query(filter).size(), 5U);
+  EXPECT_EQ(query(filter)[0].job, JobId{16});
+  EXPECT_EQ(query(filter)[4].job, JobId{1});
+  filter.qos = {""};
+  EXPECT_EQ(query(filter).size(), 15U);
   filter = {};
   filter.limit = 3;
   EXPECT_EQ(query(filter).size(), 3U);

@@ -1,6 +1,7 @@
 // Accounting: exact sums, the table and its total.
 #include "submit/cli/acct_print.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -53,6 +54,12 @@ TEST(Accounting, HasATableAndATotal) {
   waiting.state = "pending";
   const std::string range = accounting_table({&waiting, 1}, {});
   EXPECT_NE(range.find("17_[5-99]"), std::string::npos) << range;
+  AccountingRow urgent = row;
+  urgent.qos = "high";
+  const std::string with_qos = accounting_table(std::vector<AccountingRow>{row, urgent}, {});
+  EXPECT_THAT(with_qos, ::testing::HasSubstr("ACCOUNT  QOS   STATE"));
+  EXPECT_THAT(with_qos, ::testing::HasSubstr("vision   high  completed"));
+  EXPECT_THAT(with_qos, ::testing::HasSubstr("vision   -     completed"));
   const std::vector<AccountingRow> rows{row, other};
   const std::string text = accounting_table(rows, {});
   EXPECT_NE(text.find("17_4"), std::string::npos);
