@@ -335,13 +335,12 @@ struct ReservationRemoved {
   }
 };
 
-using Event =
-    std::variant<EpochBegun, ConfigApplied, NodeEnrolled, NodeReported, NodeStateChanged,
-                 NodeRemoved, JobSubmitted, ElementsHeld, ElementsReleased, ElementsEnded,
-                 ElementRequeued, JobChanged, JobForgotten, AttemptStarted, AttemptLaunched,
-                 AttemptStopping, MemberEnded, AttemptEnded, SegmentSealed, ElementsReady,
-                 GateChanged, ArrayThrottled, ReservationSet, ReservationRemoved, StartsEstimated,
-                 UsageSet>;
+using Event = std::variant<EpochBegun, ConfigApplied, NodeEnrolled, NodeReported, NodeStateChanged,
+                           NodeRemoved, JobSubmitted, ElementsHeld, ElementsReleased, ElementsEnded,
+                           ElementRequeued, JobChanged, JobForgotten, AttemptStarted,
+                           AttemptLaunched, AttemptStopping, MemberEnded, AttemptEnded,
+                           SegmentSealed, ElementsReady, GateChanged, ArrayThrottled,
+                           ReservationSet, ReservationRemoved, StartsEstimated, UsageSet>;
 
 // All events of one command, atomic. Rows in SQL are keyed (cluster, seq, ordinal in events).
 struct Record {

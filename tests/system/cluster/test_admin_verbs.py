@@ -103,7 +103,8 @@ class AdminVerbs(unittest.TestCase):
 
     def test_takes_over_usage_that_was_counted_elsewhere(self):
         me = self.cluster.user.pw_name
-        path = self.cluster.script("usage.csv", f"user,x,account,gpu_seconds\n{me},9,default,7200\n")
+        lines = f"user,x,account,gpu_seconds\n{me},9,default,7200\n"
+        path = self.cluster.script("usage.csv", lines)
         self.assertIn("usage of 1 user", self.admin("usage", "import", path).stdout)
 
         def shares():
@@ -123,9 +124,10 @@ class AdminVerbs(unittest.TestCase):
 
         refused("no account nosuch", "set", "nosuch", "root", "1")
         refused("GPU-seconds", "set", "default", "root", "1.5")
-        bad = self.cluster.script("bad.csv", "account,user,gpu_seconds\ndefault,root,1\n\ndefault,root\n")
+        head = "account,user,gpu_seconds\n"
+        bad = self.cluster.script("bad.csv", head + "default,root,1\n\ndefault,root\n")
         refused("bad.csv:4: 2 fields where the header has 3", "import", bad)
-        bad = self.cluster.script("who.csv", "account,user,gpu_seconds\ndefault,no-such-user,1\n")
+        bad = self.cluster.script("who.csv", head + "default,no-such-user,1\n")
         refused("who.csv:2: ", "import", bad)
         bad = self.cluster.script("head.csv", "account,user\n")
         refused("head.csv:1: the header must name account, user and gpu_seconds", "import", bad)
