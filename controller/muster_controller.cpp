@@ -28,6 +28,7 @@ struct Options {
   std::string journal_cat;
   std::string journal_verify;
   std::vector<std::string> state_dump;
+  std::optional<std::uint64_t> until;
   std::string audit_verify;
   bool migrate = false;
 };
@@ -148,6 +149,9 @@ int main(int argc, char** argv) {
                  "write the state of a state directory as one file, for gpusim")
       ->type_name("DIR FILE")
       ->expected(2);
+  app.add_option("--until", options.until,
+                 "the state after that record, from which the controller went on as from a dump")
+      ->type_name("RECORD");
   app.add_option("--audit-verify", options.audit_verify, "check the hash chain of an audit file")
       ->type_name("FILE");
   app.add_flag("--migrate", options.migrate,
@@ -163,7 +167,7 @@ int main(int argc, char** argv) {
   if (!options.journal_cat.empty()) return muster::journal_cat(options.journal_cat);
   if (!options.journal_verify.empty()) return muster::journal_verify(options.journal_verify);
   if (!options.state_dump.empty())
-    return muster::state_dump(options.state_dump[0], options.state_dump[1]);
+    return muster::state_dump(options.state_dump[0], options.state_dump[1], options.until);
   if (!options.audit_verify.empty()) return verify_audit_file(options.audit_verify);
   if (options.config.empty())
     fatal(muster::kExitUsage, "give the configuration with --config FILE; --help shows the rest");

@@ -59,10 +59,11 @@ enum class Verb : std::uint8_t {
   kReservations,
   kEstimates,
   kUsageSet,
+  kStateDump,
 };
 template <>
 struct EnumNames<Verb> {
-  static constexpr std::array<std::string_view, 38> kNames{"ping",
+  static constexpr std::array<std::string_view, 39> kNames{"ping",
                                                            "status",
                                                            "submit",
                                                            "cancel",
@@ -99,7 +100,8 @@ struct EnumNames<Verb> {
                                                            "reservation-remove",
                                                            "reservations",
                                                            "estimates",
-                                                           "usage-set"};
+                                                           "usage-set",
+                                                           "state-dump"};
 };
 
 struct Request {

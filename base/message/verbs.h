@@ -27,6 +27,7 @@ constexpr bool is_mutating(Verb verb) {
     case Verb::kReservationSet:
     case Verb::kReservationRemove:
     case Verb::kUsageSet:
+    case Verb::kStateDump:
       return true;
     case Verb::kPing:
     case Verb::kStatus:

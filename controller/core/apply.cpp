@@ -203,6 +203,7 @@ void ClusterApply::operator()(const ElementsHeld& event) {
   if (!event.elements.empty())
     change.move(event.elements, kPending | kWaiting, ElementState::kHeld, nullptr);
   if (event.by_operator) change.set_held_by_operator(true);
+  drop_rooms(event.job);
 }
 
 void ClusterApply::operator()(const ElementsReleased& event) {
@@ -218,6 +219,7 @@ void ClusterApply::operator()(const ElementsEnded& event) {
   JobChange(job, cluster.digest_)
       .move(event.elements, kHeld | kPending | kActive | kWaiting, ElementState::kEnded,
             std::move(ending));
+  drop_rooms(event.job);
   end_job_if_over(job);
 }
 
@@ -248,6 +250,7 @@ void ClusterApply::operator()(const JobChanged& event) {
   Job& job = job_must_exist(event.job);
   JobChange change(job, cluster.digest_);
   cluster.estimates_.withdraw(event.job);  // Said of another turn, or of another request.
+  drop_rooms(event.job, true);
   if (event.top) change.set_top(*event.top);
   JobTerms terms = *job.facts().terms;
   auto facts = std::make_shared<JobFacts>(job.facts());
@@ -292,6 +295,7 @@ void ClusterApply::operator()(const GateChanged& event) {
   }
   if (!event.elements.empty())
     change.move(event.elements, kPending, ElementState::kWaiting, nullptr);
+  drop_rooms(event.job);
 }
 
 void ClusterApply::operator()(const ArrayThrottled& event) {
@@ -343,6 +347,36 @@ void ClusterApply::note_forgotten(JobId id, CauseKind kind) {
   while (runs.size() > kForgottenRunsMax || runs.begin()->second.hour < oldest) {
     cluster.digest_ -= digest_of_forgotten(runs.begin()->first, runs.begin()->second);
     runs.erase(runs.begin());
+  }
+}
+
+void ClusterApply::operator()(const RoomFreed& event) {
+  drop_rooms_over();
+  drop_room(event.room.key());
+  cluster.digest_ += digest_of(event.room);
+  cluster.rooms_.emplace(event.room.key(), event.room);
+}
+
+void ClusterApply::drop_room(ElementKey element) {
+  const auto found = cluster.rooms_.find(element);
+  if (found == cluster.rooms_.end()) return;
+  cluster.digest_ -= digest_of(found->second);
+  cluster.rooms_.erase(found);
+}
+
+void ClusterApply::drop_rooms(JobId job, bool all) {
+  const auto first = cluster.rooms_.lower_bound(ElementKey{job, {}});
+  for (auto it = first; it != cluster.rooms_.end() && it->first.job == job;) {
+    const ElementKey element = (it++)->first;
+    if (all || job_must_exist(job).state_of(element.element) != ElementState::kPending)
+      drop_room(element);
+  }
+}
+
+void ClusterApply::drop_rooms_over() {
+  for (auto it = cluster.rooms_.begin(); it != cluster.rooms_.end();) {
+    const FreedRoom& room = (it++)->second;
+    if (!room.is_kept(stamp.at)) drop_room(room.key());
   }
 }
 

@@ -59,6 +59,7 @@ void ClusterApply::operator()(const AttemptStarted& event) {
     ++record.attempts;
     record.reason.clear();
   });
+  drop_room(event.key.element_key());
   cluster.estimates_.started(event.key.job, {stamp.wall.us / days(1).us, job.facts().queue()},
                              stamp.at);
   const auto [it, is_new] = cluster.attempts_.try_emplace(event.key);

@@ -95,6 +95,8 @@ class Cluster {
   const std::map<UsageKey, Usage>& usage() const { return usage_; }
   const RunTimesBook& run_times() const { return run_times_; }
   const EstimateBook& estimates() const { return estimates_; }
+  // By element. One that is over stays until the next.
+  const std::map<ElementKey, FreedRoom>& rooms() const { return rooms_; }
 
   const std::map<std::string, Reservation>& reservations() const { return reservations_; }
   const Reservation* find_reservation(const std::string& name) const;
@@ -128,6 +130,7 @@ class Cluster {
   RunTimesBook run_times_;
   std::map<std::string, Reservation> reservations_;  // By name.
   EstimateBook estimates_;
+  std::map<ElementKey, FreedRoom> rooms_;
 
   // Found again from the above.
   std::deque<std::pair<Instant, RequestId>> requests_by_age_;

@@ -42,6 +42,8 @@ struct ClusterApply {
   void operator()(const ReservationRemoved& event);
   void operator()(const StartsEstimated& event);
   void operator()(const UsageSet& event);
+  void operator()(const RoomFreed& event);
+  void operator()(const BoardRebuilt&) {}
 
   void expire_requests();
 
@@ -54,6 +56,10 @@ struct ClusterApply {
   void note_forgotten(JobId id, CauseKind kind);
   void intern_device(const std::string& uuid, DeviceId id, NodeId node);
   void end_job_if_over(Job& job);
+  void drop_room(ElementKey element);
+  // Of its elements that are not pending any more, or of all.
+  void drop_rooms(JobId job, bool all = false);
+  void drop_rooms_over();
   void lower_limits(JobId job);  // Of its attempts.
   void charge(const JobFacts& facts, const Attempt& attempt);
   template <class Change>

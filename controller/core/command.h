@@ -214,6 +214,11 @@ struct FeedReached {
 // The next record closes its segment: answers with a record that holds SegmentSealed{its own seq,
 // digest} alone.
 struct SealSegment {};
+// What is remembered beside the cluster is made anew: what is decided after its record follows from
+// a dump that ends with it.
+struct RebuildBoard {
+  Requester who;
+};
 struct BeginEpoch {
   Epoch epoch;
   std::string cluster_id;
@@ -225,6 +230,6 @@ using Command =
     std::variant<SubmitJobs, CancelJobs, HoldJobs, ReleaseJobs, RequeueJobs, TopJobs, SetJobs,
                  ChangeNodes, EnrolNode, ApplyConfig, WorkerHello, WorkerReport, WorkerInventory,
                  WorkerHeard, WorkerLost, SchedulePass, Tick, BeginEpoch, FeedReached, SealSegment,
-                 SetReservation, RemoveReservation, EstimateStarts, SetUsage>;
+                 SetReservation, RemoveReservation, EstimateStarts, SetUsage, RebuildBoard>;
 
 }  // namespace muster

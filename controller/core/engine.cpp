@@ -40,6 +40,8 @@ struct NoteChange {
   void operator()(const SegmentSealed&) const {}
   void operator()(const StartsEstimated&) const {}
   void operator()(const UsageSet&) const {}
+  void operator()(const RoomFreed&) const {}
+  void operator()(const BoardRebuilt&) const {}
   template <class Other>
   void operator()(const Other& event) const {
     if constexpr (requires { event.key; }) {
@@ -105,6 +107,7 @@ void schedule(Step& step, const SchedulePass& command) {
                   step.emit(std::move(event));
                   open_attempt(step, key);
                 },
+                [&step](FreedRoom room) { step.emit(RoomFreed{std::move(room)}); },
                 [&step](AttemptKey victim, ElementKey preemptor) {
                   preempt_attempt(step, victim, preemptor);
                 }};
@@ -168,6 +171,15 @@ void estimate_starts(Step& step, const EstimateStarts& command) {
   if (!said.starts.empty()) step.emit(std::move(said));
 }
 
+void rebuild_board(Step& step, const RebuildBoard& command) {
+  if (command.who.role != Role::kAdmin) {
+    return step.refuse(fail(ErrorCode::kConflict,
+                            "only an administrator may have what is remembered made anew"));
+  }
+  step.emit(BoardRebuilt{});
+  step.want_pass();
+}
+
 struct Dispatch {
   Step& step;
   void operator()(const SubmitJobs& command) const { submit_jobs(step, command); }
@@ -191,6 +203,7 @@ struct Dispatch {
   void operator()(const SchedulePass& command) const { schedule(step, command); }
   void operator()(const Tick&) const { tick(step); }
   void operator()(const EstimateStarts& command) const { estimate_starts(step, command); }
+  void operator()(const RebuildBoard& command) const { rebuild_board(step, command); }
   void operator()(const BeginEpoch& command) const { begin_epoch(step, command); }
   void operator()(const FeedReached& command) const {
     step.liveness().feed_reached = std::max(step.liveness().feed_reached, command.seq);
@@ -212,6 +225,7 @@ void Brain::apply(const Event& event, const Stamp& stamp) {
   cluster.apply(event, stamp);
   board.after(cluster, event);
   std::visit(NoteChange{changes}, event);
+  if (std::holds_alternative<BoardRebuilt>(event)) rebuild();
   if (const auto* again = std::get_if<ElementRequeued>(&event)) {
     if (again->not_before.us > 0 && !again->hold) {
       backoffs.emplace(stamp.at + again->not_before, ElementKey{again->job, again->element});
@@ -221,7 +235,7 @@ void Brain::apply(const Event& event, const Stamp& stamp) {
 
 void Brain::rebuild() {
   board.rebuild(cluster);
-  estimates.clear();
+  pass = PassCursor{};
   backoffs.clear();
   for (const auto& [id, job] : cluster.jobs()) {
     const JobId key = id;
@@ -261,6 +275,7 @@ void Engine::load(Cluster cluster, Seq seq) {
   impl_->brain.cluster = std::move(cluster);
   impl_->brain.seq = seq;
   impl_->brain.rebuild();
+  impl_->brain.estimates.clear();
 }
 
 void Engine::replay(const Record& record) {

@@ -14,6 +14,7 @@
 #include "controller/core/config.h"
 #include "controller/core/estimate_event.h"
 #include "controller/core/event_attempt.h"
+#include "controller/core/freed_room.h"
 #include "controller/core/reservation.h"
 #include "controller/core/usage_event.h"
 
@@ -335,12 +336,13 @@ struct ReservationRemoved {
   }
 };
 
-using Event = std::variant<EpochBegun, ConfigApplied, NodeEnrolled, NodeReported, NodeStateChanged,
-                           NodeRemoved, JobSubmitted, ElementsHeld, ElementsReleased, ElementsEnded,
-                           ElementRequeued, JobChanged, JobForgotten, AttemptStarted,
-                           AttemptLaunched, AttemptStopping, MemberEnded, AttemptEnded,
-                           SegmentSealed, ElementsReady, GateChanged, ArrayThrottled,
-                           ReservationSet, ReservationRemoved, StartsEstimated, UsageSet>;
+using Event =
+    std::variant<EpochBegun, ConfigApplied, NodeEnrolled, NodeReported, NodeStateChanged,
+                 NodeRemoved, JobSubmitted, ElementsHeld, ElementsReleased, ElementsEnded,
+                 ElementRequeued, JobChanged, JobForgotten, AttemptStarted, AttemptLaunched,
+                 AttemptStopping, MemberEnded, AttemptEnded, SegmentSealed, ElementsReady,
+                 GateChanged, ArrayThrottled, ReservationSet, ReservationRemoved, StartsEstimated,
+                 UsageSet, RoomFreed, BoardRebuilt>;
 
 // All events of one command, atomic. Rows in SQL are keyed (cluster, seq, ordinal in events).
 struct Record {

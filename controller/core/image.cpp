@@ -156,6 +156,7 @@ void ClusterImage::take_apart(const Cluster& cluster, WallTime wall, const Sink&
     sink(ImageEstimates{key.day, key.queue, tally.half_held, tally.most_held, image_of(tally.early),
                         image_of(tally.late)});
   }
+  for (const auto& [element, room] : cluster.rooms_) sink(ImageRoom{room});
 }
 
 }  // namespace muster

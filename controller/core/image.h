@@ -361,10 +361,19 @@ struct ImageEstimates {
   }
 };
 
+struct ImageRoom {
+  static constexpr int kType = 80;
+  FreedRoom room;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "room", self.room);
+  }
+};
+
 using ImageItem =
     std::variant<ImageHead, ImageNode, ImageDevice, ImageOwner, ImageTerms, ImageJob, ImageTouched,
                  ImageAttempt, ImageRequest, ImageForgotten, ImageUsage, ImageRunTimes,
-                 ImageEndedElements, ImageReservation, ImagePromise, ImageEstimates>;
+                 ImageEndedElements, ImageReservation, ImagePromise, ImageEstimates, ImageRoom>;
 
 class ClusterImage {
  public:

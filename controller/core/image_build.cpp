@@ -292,6 +292,17 @@ struct ImageBuilder {
     return {};
   }
 
+  Result<void> operator()(ImageRoom& item) const {
+    const FreedRoom& room = item.room;
+    const Job* job = cluster.find_job(room.job);
+    if (job == nullptr || room.groups.size() != job->facts().terms->groups.size() ||
+        job->state_of(room.element) != ElementState::kPending)
+      return corrupt("room for no job that waits for it");
+    cluster.digest_ += digest_of(room);
+    if (!cluster.rooms_.emplace(room.key(), room).second) return corrupt("room twice");
+    return {};
+  }
+
   // What only all items together tell of a job.
   Result<void> close_job(Job& job) const {
     std::uint64_t elements = 0;

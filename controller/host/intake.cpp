@@ -163,6 +163,10 @@ void Intake::route(const Caller& caller, Request request) {
       return change_object(caller, request);
     case Verb::kDatabaseSkip:
       return skip_database(caller, request);
+    case Verb::kStateDump:
+      if (audited(caller, request.verb, "is about to be taken"))
+        push(caller, RebuildBoard{caller.who});
+      return;
     case Verb::kLogOpen:
     case Verb::kLogRead:
     case Verb::kLogClose:

@@ -82,23 +82,33 @@ int journal_verify(const std::string& state_dir) {
   return 0;
 }
 
-int state_dump(const std::string& state_dir, const std::string& file) {
+int state_dump(const std::string& state_dir, const std::string& file,
+               std::optional<std::uint64_t> until) {
   Engine engine;
   auto snapshot = load_newest_snapshot(state_dir + "/snapshots");
   if (!snapshot) return say(snapshot.error());
   std::uint64_t after = 0;
   WallTime wall;
+  bool rebuilt = false;  // By the last record.
   if (snapshot->has_value()) {
     after = (*snapshot)->seq.value;
     wall = (*snapshot)->wall;
     engine.load(std::move((*snapshot)->cluster), (*snapshot)->seq);
   }
   const auto visited = visit_all(state_dir, after, [&](const Record& record) -> Result<void> {
+    if (until && record.seq.value > *until) return {};
     wall = record.wall;
+    rebuilt = !record.events.empty() && std::holds_alternative<BoardRebuilt>(record.events.back());
     engine.replay(record);
     return {};
   });
   if (!visited) return say(visited.error());
+  if (until && (engine.seq_last().value != *until || !rebuilt)) {
+    return say(fail(ErrorCode::kNotFound,
+                    state_dir + ": the record " + std::to_string(*until) +
+                        " that the controller made for the dump is not to be had in it; name its "
+                        "own state directory, or try again"));
+  }
   if (engine.seq_last().value == 0)
     return say(fail(ErrorCode::kNotFound, state_dir + ": holds no records"));
   const auto written = write_snapshot_file(file, engine.cluster(), engine.seq_last(), wall);

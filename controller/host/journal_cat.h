@@ -2,6 +2,8 @@
 // controller: it then shows what had reached the files.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace muster {
@@ -15,7 +17,9 @@ int journal_cat(const std::string& state_dir);
 int journal_verify(const std::string& state_dir);
 
 // Writes the state after the last record that reached the files as one snapshot file, for
-// `gpusim state`; says how far it goes.
-int state_dump(const std::string& state_dir, const std::string& file);
+// `gpusim state`; says how far it goes. Or after the record `until`, which must hold BoardRebuilt:
+// from there on a controller that ran decided as its dump does.
+int state_dump(const std::string& state_dir, const std::string& file,
+               std::optional<std::uint64_t> until);
 
 }  // namespace muster

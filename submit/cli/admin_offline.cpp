@@ -1,25 +1,30 @@
 // What gpuadmin leaves to the controller's own program: journal, audit file, configuration, schema.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
 #include "submit/cli/admin.h"
+#include "submit/client/client.h"
 
 namespace muster {
 
 namespace {
 
+constexpr Duration kAnswerWait = seconds(5);
+
 struct OfflineVerb {
   std::string_view words;
   const char* flag;
   std::string_view operand;  // What it needs: DIR, FILE, or both; empty: --config.
+  bool asks_controller = false;
 };
 constexpr std::array kOfflineVerbs{
     OfflineVerb{"journal cat", "--journal-cat", "DIR"},
     OfflineVerb{"journal verify", "--journal-verify", "DIR"},
-    OfflineVerb{"state dump", "--state-dump", "DIR FILE"},
+    OfflineVerb{"state dump", "--state-dump", "DIR FILE", true},
     OfflineVerb{"audit verify", "--audit-verify", "FILE"},
     OfflineVerb{"config check", "--check-config", "FILE"},
     OfflineVerb{"db migrate", "--migrate", ""},
@@ -41,6 +46,19 @@ std::string find_controller() {
        {here + "/muster-controller", here + "/../sbin/muster-controller"}) {
     if (access(path.c_str(), X_OK) == 0) return path;
   }
+  return "";
+}
+
+// The record from which on the controller that runs decides as its dump. Empty: none answers, and
+// the dump is what one that starts there would decide by.
+std::string record_for_dump(const Invocation& call) {
+  ClientSettings settings;
+  if (!call.gateway.empty()) settings.gateway = call.gateway;
+  settings.timeout = std::min(call.timeout, kAnswerWait);
+  const Result<Response> answer = Client(settings).call(Verb::kStateDump, {});
+  if (answer) return std::to_string(answer->seq.value);
+  print_note(call, "the dump decides as a controller that is started now, not as one that runs: " +
+                       answer.error().message);
   return "";
 }
 
@@ -74,6 +92,9 @@ int run_offline(const Invocation& call, std::string_view verb, std::span<const s
   arguments.push_back(operand.data());
   std::string second = expected == 2 ? words[1] : std::string();
   if (expected == 2) arguments.push_back(second.data());
+  std::string until_flag = "--until";
+  std::string until = found->asks_controller ? record_for_dump(call) : std::string();
+  if (!until.empty()) arguments.insert(arguments.end(), {until_flag.data(), until.data()});
   arguments.push_back(nullptr);
   execv(program.c_str(), arguments.data());
   return fail_command(

@@ -164,6 +164,17 @@ bool Backfill::remove(JobId job) {
   return had;
 }
 
+bool Backfill::remove_unwanted(const Job& job) {
+  bool had = false;
+  for (auto it = plans_.lower_bound(ElementKey{job.facts().id, {}});
+       it != plans_.end() && it->first.job == job.facts().id;) {
+    const bool wanted = job.state_of(it->first.element) == ElementState::kPending;
+    had = had || !wanted;
+    it = wanted ? std::next(it) : erase(it);
+  }
+  return had;
+}
+
 void Backfill::remove(ElementKey element) {
   if (const auto found = plans_.find(element); found != plans_.end()) erase(found);
 }
@@ -418,9 +429,10 @@ const PlannedStart* Backfill::plan(const Present& present, const PlanRequest& re
   return timed ? &enter(present, request, timed->at, timed->places) : nullptr;
 }
 
-void Backfill::book(const Present& present, const PlanRequest& request, Instant at,
-                    const std::vector<std::vector<NodeId>>& places) {
-  enter(present, request, at, places).freed = true;
+void Backfill::book(const Present& present, const PlanRequest& request, const FreedRoom& room) {
+  std::vector<std::vector<NodeId>> places;
+  for (const RoomGroup& group : room.groups) places.push_back(group.nodes);
+  enter(present, request, room.at, places).freed = true;
 }
 
 PlannedStart& Backfill::enter(const Present& present, const PlanRequest& request, Instant at,

@@ -55,9 +55,6 @@ struct PlanRequest {
 constexpr Duration kPlanSlack = hours(4);
 constexpr std::int64_t kLatePart = 4;
 
-// For so long after it should have started, what was freed for a job is kept for it alone.
-constexpr Duration kRoomHeldFor = minutes(10);
-
 class Backfill {
  public:
   // All plans go, to be made anew, but those that others are stopped for. Those that find the same
@@ -65,6 +62,8 @@ class Backfill {
   void clear(Instant now);
   // The job does not want its planned starts any more. True when it had one.
   bool remove(JobId job);
+  // Those of its elements that are not pending any more.
+  bool remove_unwanted(const Job& job);
   void remove(ElementKey element);
   const std::map<ElementKey, PlannedStart>& plans() const { return plans_; }
   const PlannedStart* find(ElementKey element) const;
@@ -78,8 +77,7 @@ class Backfill {
   const PlannedStart* plan(const Present& present, const PlanRequest& request);
   // Books places chosen by somebody else (for all groups, in their order) from `at` on, instead of
   // what is planned for the element. They are being freed for it.
-  void book(const Present& present, const PlanRequest& request, Instant at,
-            const std::vector<std::vector<NodeId>>& places);
+  void book(const Present& present, const PlanRequest& request, const FreedRoom& room);
   bool is_booked_by_others(NodeId node, ElementKey element) const;
   // Whether a member that fits on the node now may stay there until `end`, as far as others than
   // the element itself are concerned.

@@ -1,6 +1,8 @@
 // Following the events.
 #include "controller/core/decide/board.h"
 
+#include "controller/core/decide/shortest.h"
+
 namespace muster {
 namespace {
 
@@ -111,6 +113,7 @@ struct Afterwards {
     board.limits.begin(cluster, *cluster.find_attempt(event.key));
     line(event.key.job);
   }
+  void operator()(const RoomFreed& event) const { board.book(cluster, event.room); }
   void operator()(const AttemptStopping& event) const {
     horizon(event.key);
     board.limits.quotas.begin(cluster, *cluster.find_attempt(event.key));
@@ -139,9 +142,9 @@ struct Afterwards {
   void line(JobId id) const {
     board.line.refresh(cluster, board.order, id);
     const Job* job = cluster.find_job(id);
-    const bool waits = job != nullptr && job->count(ElementState::kPending) != 0;
     // What was kept free for it may be taken.
-    if (!waits && board.backfill.remove(id)) board.ledger.wake();
+    if (job == nullptr ? board.backfill.remove(id) : board.backfill.remove_unwanted(*job))
+      board.ledger.wake();
   }
 };
 
@@ -154,9 +157,18 @@ void Board::rebuild(const Cluster& cluster) {
   order.rebuild(cluster);
   horizon.rebuild({cluster, order.forecast, cluster.applied_at()});
   backfill = Backfill();
+  for (const auto& [element, room] : cluster.rooms()) {
+    if (room.is_kept(cluster.applied_at())) book(cluster, room);
+  }
   line.rebuild(cluster, order);
   gates.rebuild(cluster);
   limits.rebuild(cluster);
+}
+
+void Board::book(const Cluster& cluster, const FreedRoom& room) {
+  const std::shared_ptr<const JobTerms>& terms = cluster.find_job(room.job)->facts().terms;
+  backfill.book(present(cluster, cluster.applied_at()),
+                {room.key(), terms, room.time, nullptr, is_predicted(cluster, *terms)}, room);
 }
 
 void Board::rebuild_limits(const Cluster& cluster) {

@@ -32,6 +32,7 @@ struct Board {
   // Around Cluster::apply(event).
   void before(const Cluster& cluster, const Event& event);
   void after(const Cluster& cluster, const Event& event);
+  void book(const Cluster& cluster, const FreedRoom& room);
   bool limits_only = false;  // What the configuration under way changes.
   Present present(const Cluster& cluster, Instant now) const {
     return {cluster, ledger, horizon, now, &calendar};

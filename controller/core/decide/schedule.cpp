@@ -441,7 +441,9 @@ class Pass {
         find_room(present, backfill, request, quotas_.is_empty() ? nullptr : &reclaim);
     if (!room) return give_up_room(*job);
     if (planned != nullptr && planned->at <= room->at) return;
-    backfill.book(present, request, room->at, room->places);
+    FreedRoom freed{element.job, element.element, room->at, request.time, {}};
+    for (const std::vector<NodeId>& nodes : room->places) freed.groups.push_back({nodes});
+    desk_.free_room(std::move(freed));
     for (const AttemptKey& victim : room->victims) desk_.preempt(victim, element);
   }
 

@@ -51,8 +51,9 @@ struct PassDesk {
   const Cluster& cluster;
   Board& board;
   Instant now;
-  // Both apply what they are told to the cluster and the board at once.
+  // All apply what they are told to the cluster and the board at once.
   std::function<void(AttemptStarted)> start;
+  std::function<void(FreedRoom)> free_room;
   std::function<void(AttemptKey victim, ElementKey preemptor)> preempt;
 };
 

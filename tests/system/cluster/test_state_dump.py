@@ -30,6 +30,11 @@ class StateDump(unittest.TestCase):
         made = run(os.path.join(BIN, "gpuadmin"), "state", "dump", state, dump)
         self.assertEqual(made.returncode, 0, made.stderr)
         self.assertIn("2 jobs", made.stdout)
+        self.assertEqual(made.stderr, "")
+        journal = run(os.path.join(BIN, "gpuadmin"), "journal", "cat", state).stdout
+        rebuilt = [line for line in journal.splitlines() if "BoardRebuilt" in line]
+        self.assertEqual(len(rebuilt), 1)
+        self.assertIn(f"after record {json.loads(rebuilt[0])['seq']}, ", made.stdout)
         said = run(os.path.join(BIN, "gpusim"), "state", dump, "--json")
         self.assertEqual(said.returncode, 0, said.stderr)
         told = json.loads(said.stdout)
@@ -39,6 +44,15 @@ class StateDump(unittest.TestCase):
         more = run(os.path.join(BIN, "gpusim"), "what-if", dump, "--add-nodes", "1xn1", "--json")
         changed = json.loads(more.stdout)["changed"]
         self.assertEqual([one["job"] for one in changed["starts_now"]], [str(waiting)])
+
+    def test_says_that_no_controller_was_asked(self):
+        state = self.cluster.path("controller")
+        made = run(
+            os.path.join(BIN, "gpuadmin"), "state", "dump", "--timeout", "1s",
+            "--gateway", "/nonexistent", state, self.cluster.path("alone.dump"),
+        )
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("as a controller that is started now", made.stderr)
 
     def test_refuses_what_is_no_state_directory(self):
         made = run(

@@ -91,13 +91,14 @@ struct Live {
 };
 
 TEST(StateRun, DecidesAsTheControllerDoes) {
-  Live live(0);
+  Live live;
+  live.fleet.step(RebuildBoard{World::admin()});
   LoadedSnapshot dump = live.dumped();
   EXPECT_EQ(dump.cluster.digest(), live.world.engine.cluster().digest());
   live.expect_same_starts(std::move(dump));
 }
 
-// Where starts were planned before is remembered by the process alone.
+// Where starts were planned before is remembered by the process alone, until a dump is asked for.
 TEST(StateRun, DecidesAsARestartedControllerDoes) {
   Live live;
   LoadedSnapshot dump = live.dumped();
