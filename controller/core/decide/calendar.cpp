@@ -30,7 +30,7 @@ bool Calendar::refresh(const Cluster& cluster, Instant now, WallTime wall) {
   const std::int64_t offset = wall.us - now.us;
   const std::int64_t moved = offset > offset_us_ ? offset - offset_us_ : offset_us_ - offset;
   const bool stepped = moved > kClockStepMin.us;
-  if (stepped) offset_us_ = offset;
+  if (stepped || is_new_) offset_us_ = offset;
   const bool changed =
       !rules_.empty() && (is_new_ || stepped || (next_change_ && *next_change_ <= now));
   is_new_ = false;

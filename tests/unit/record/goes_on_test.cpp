@@ -27,6 +27,7 @@ struct Side {
   // As after a start in the place of another.
   void take_over(const Side& other) {
     world->at = other.world->at;
+    world->wall_step = other.world->wall_step;
     world->skip_requests(other.world->requests());
     fleet->workers() = other.fleet->workers();
     fleet->step(BeginEpoch{Epoch{cluster().epoch().value + 1}, "c1", "boot-2", "0.1.0"});
@@ -49,7 +50,8 @@ struct Side {
     for (std::size_t i = from; i < world->journal.size(); ++i) {
       for (const Event& event : world->journal[i].events) {
         if (const auto* started = std::get_if<AttemptStarted>(&event)) {
-          text += std::to_string(world->journal[i].at.us) + " " + to_text(started->key) + " starts on";
+          text +=
+              std::to_string(world->journal[i].at.us) + " " + to_text(started->key) + " starts on";
           for (const Member& member : started->place.members) {
             text += " n" + std::to_string(member.node.value) + ":";
             for (const Grant& grant : member.grants)
@@ -58,7 +60,8 @@ struct Side {
           text += "\n";
         }
         if (const auto* stopping = std::get_if<AttemptStopping>(&event))
-          text += std::to_string(world->journal[i].at.us) + " " + to_text(stopping->key) + " stops\n";
+          text +=
+              std::to_string(world->journal[i].at.us) + " " + to_text(stopping->key) + " stops\n";
       }
     }
     return text;
@@ -164,6 +167,8 @@ class Load {
   void pass_time() {
     side_.world->at =
         side_.world->at + milliseconds(static_cast<std::int64_t>(rng_.between(1, 40000)));
+    // The wall clock is not quite the engine's.
+    side_.world->wall_step = milliseconds(static_cast<std::int64_t>(rng_.below(450)));
     side_.fleet->step(FeedReached{side_.world->engine.seq_last()});
     side_.fleet->step(Tick{});
   }
@@ -209,6 +214,13 @@ TEST_P(GoesOn, AsItsDumpAndItsJournal) {
   mine.world->begin(busy_config());
   for (std::uint64_t i = 1; i <= kNodes; ++i)
     mine.fleet->add(node_name(i), World::inventory(std::to_string(i), 4));
+  ReservationSpec course;
+  course.nodes = {"n1", "n2"};
+  course.start = WallTime{mine.world->now().wall.us + minutes(20).us};
+  course.duration = minutes(10);
+  course.every = hours(1);
+  course.accounts = {"org"};
+  mine.fleet->step(SetReservation{World::admin(), "course", true, course});
   Rng rng(GetParam());
   std::size_t decided = 0;
   for (int dump = 0; dump < 6; ++dump) {
