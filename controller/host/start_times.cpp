@@ -14,10 +14,10 @@ void fill_starts(std::vector<JobRow>& rows, const ViewState& state, const StartT
   };
   for (JobRow& row : rows) {
     if (row.state != JobState::kPending) continue;
-    const StartEstimate* start = table.find(row.job);
-    if (start == nullptr) continue;
+    if (table.find(row.job) == nullptr) continue;
     const JobView* view = state.jobs.find(row.job.value);
-    if (view == nullptr || view->job.first_in(ElementState::kPending) != row.element) continue;
+    const auto start = view == nullptr ? std::nullopt : table.find(view->job, row.element);
+    if (!start) continue;
     row.start_p50 = wall(start->half);
     row.start_p90 = wall(start->most);
   }

@@ -20,9 +20,13 @@ constexpr std::size_t kPromisesPerStepMax = 1000;
 
 // Immutable: readers in other threads keep it while the next one is made.
 struct StartTable {
-  Instant made_at;                    // What the estimates are as of.
-  std::vector<StartEstimate> starts;  // By job.
+  Instant made_at;                     // What the estimates are as of.
+  std::vector<StartEstimate> starts;   // By job; of arrays the first element that waits.
+  std::vector<ElementStart> elements;  // By job and place. What is between them is in between.
+  bool by_limits = true;               // What runs was taken to run to its time limit.
   const StartEstimate* find(JobId job) const;
+  // Of an element that waits. Null: none is in sight.
+  std::optional<StartEstimate> find(const Job& job, Element element) const;
 };
 
 class Estimates {

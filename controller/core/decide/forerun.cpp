@@ -2,6 +2,7 @@
 #include "controller/core/decide/forerun.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/types/hash.h"
 #include "controller/core/decide/attained.h"
@@ -29,6 +30,21 @@ std::uint32_t permille_of(const ElementKey& key, std::uint32_t draw, std::uint32
   const std::uint64_t step = kSteps[(hash >> 32U) % kSteps.size()];
   const std::uint64_t part = (hash + draw * step) % draws;
   return static_cast<std::uint32_t>((part * 1000 + 500) / draws);
+}
+
+// How many of so many elements are told beside the first: those with 1, 3, 7 … before them, and the
+// last.
+std::size_t told_elements(std::uint32_t elements) {
+  if (elements < 2) return 0;
+  return static_cast<std::size_t>(std::bit_width(elements - 1));
+}
+
+// Which of them has so many before it. Null: it is not told.
+std::optional<std::size_t> told_index(std::uint32_t before, std::uint32_t elements) {
+  if (before == 0) return std::nullopt;
+  if (before + 1 == elements) return told_elements(elements) - 1;
+  if (!std::has_single_bit(before + 1)) return std::nullopt;
+  return static_cast<std::size_t>(std::countr_zero(before + 1)) - 1;
 }
 
 }  // namespace
@@ -68,6 +84,7 @@ bool ForeRun::advance(const ForeDesk& desk, std::uint64_t work) {
 
 // Some lanes in each slice: those that come and go meanwhile are in it or not.
 bool ForeRun::collect(const ForeDesk& desk, std::uint64_t& work) {
+  if (line_is_read_) return collect_dependents(desk, work);
   const auto& lanes = desk.board.line.lanes();
   auto it = lanes.lower_bound(lane_next_);
   for (; it != lanes.end() && work != 0; ++it) add_lane(desk, it->second, work);
@@ -76,7 +93,9 @@ bool ForeRun::collect(const ForeDesk& desk, std::uint64_t& work) {
     return false;
   }
   add_newcomers(desk);
-  return true;
+  in_line_ = lanes_.size();
+  line_is_read_ = true;
+  return collect_dependents(desk, work);
 }
 
 ForeRun::Waiter ForeRun::waiter_of(const Job& job, const LaneEntry& entry) const {
@@ -183,13 +202,16 @@ void ForeRun::begin_draw(const ForeDesk& desk) {
     for (Waiter& waiter : queued.waiters) {
       waiter.left = waiter.elements;
       waiter.active = waiter.running;
+      waiter.allowed = waiter.elements;
       waiter.starts.push_back(kNever);
-      if (waiter.ready > began_) wakes_.insert(waiter.ready);
+      waiter.later.resize((draw_ + 1) * told_elements(waiter.elements), kNever);
+      if (waiter.ready > began_ && !waiter.gated) wakes_.insert(waiter.ready);
       ++waiting_;
     }
   }
   std::make_heap(ends_.begin(), ends_.end(),
                  [](const End& a, const End& b) { return ends_later(a.at, a.key, b.at, b.key); });
+  close_gates();
 }
 
 bool ForeRun::draw(const ForeDesk& desk, std::uint64_t& work) {
@@ -198,7 +220,7 @@ bool ForeRun::draw(const ForeDesk& desk, std::uint64_t& work) {
     const std::uint64_t before = work;
     if (heap_.empty()) {
       if (!begin_moment(desk)) return true;
-      work -= std::min<std::uint64_t>(work, 1 + lanes_.size() / 4);
+      work -= std::min<std::uint64_t>(work, 1 + (in_line_ + let_through_.size()) / 4);
     } else {
       std::pop_heap(heap_.begin(), heap_.end());
       const Candidate candidate = heap_.back();
@@ -224,7 +246,8 @@ bool ForeRun::begin_moment(const ForeDesk& desk) {
   refused_.assign(shapes_count_, false);
   unplannable_.assign(shapes_count_, false);
   books_.backfill.clear(now_);
-  for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) push(lane, lanes_[lane].first);
+  for (std::uint32_t lane = 0; lane < in_line_; ++lane) push(lane, lanes_[lane].first);
+  for (const std::uint32_t lane : let_through_) push(lane, lanes_[lane].first);
   return true;
 }
 
@@ -238,6 +261,7 @@ void ForeRun::end_one(const ForeDesk& desk) {
   books_.licences.give(end.facts->terms->licences);
   count(desk, *end.facts, *end.place, false);
   if (end.waiter) --lanes_[end.waiter->first].waiters[end.waiter->second].active;
+  if (!watched_.empty()) note_end(end.key);
 }
 
 void ForeRun::push(std::uint32_t lane, std::size_t at) {
@@ -263,7 +287,8 @@ void ForeRun::look_at(const ForeDesk& desk, const Candidate& candidate, std::uin
   const bool refused = refused_[lane.shape];
   if (refused && !may_plan(desk, lane, waiter)) return;
   const std::uint32_t running_max = terms.array.running_max;
-  if (waiter.left == 0 || waiter.ready > now_ || (running_max != 0 && waiter.active >= running_max))
+  if (waiter.left == 0 || waiter.ready > now_ || waiter.elements - waiter.left >= waiter.allowed ||
+      (running_max != 0 && waiter.active >= running_max))
     return push(candidate.lane, candidate.at + 1);
   if (is_limited(lane, terms)) return;
   if (books_.licences.find_lacking(terms.licences) != nullptr) {
@@ -299,6 +324,8 @@ void ForeRun::start(const ForeDesk& desk, const Candidate& candidate, Place plac
     return;
   }
   ++placed_;
+  if (const auto told = told_index(waiter.elements - waiter.left, waiter.elements))
+    waiter.later[draw_ * told_elements(waiter.elements) + *told] = now_;
   const AttemptKey key{waiter.facts->id,
                        Element{waiter.element.value + waiter.elements - waiter.left}, kForetold};
   const auto shared = std::make_shared<const Place>(std::move(place));
@@ -312,6 +339,7 @@ void ForeRun::start(const ForeDesk& desk, const Candidate& candidate, Place plac
   std::push_heap(ends_.begin(), ends_.end(),
                  [](const End& a, const End& b) { return ends_later(a.at, a.key, b.at, b.key); });
   ++waiter.active;
+  if (!watched_.empty()) note_start(key);
   if (--waiter.left != 0) return push(candidate.lane, candidate.at);
   --waiting_;
   while (lane.first < lane.waiters.size() && lane.waiters[lane.first].left == 0) ++lane.first;
@@ -382,7 +410,33 @@ bool ForeRun::settle(std::uint64_t& work) {
   if (settled_ < lanes_.size()) return false;
   std::sort(starts_.begin(), starts_.end(),
             [](const StartEstimate& a, const StartEstimate& b) { return a.job < b.job; });
+  std::sort(elements_.begin(), elements_.end(), [](const ElementStart& a, const ElementStart& b) {
+    return std::tie(a.job, a.before) < std::tie(b.job, b.before);
+  });
   return true;
+}
+
+std::optional<std::pair<Instant, Instant>> ForeRun::chances_of(std::vector<Instant>& starts) const {
+  const std::size_t half = draws_ / 2;
+  const std::size_t most = (draws_ * 9 + 9) / 10 - 1;
+  if (starts.size() <= most) return std::nullopt;
+  std::sort(starts.begin(), starts.end());
+  return std::pair{starts[half], starts[most]};
+}
+
+void ForeRun::settle_elements(const Waiter& waiter) {
+  const std::size_t told = told_elements(waiter.elements);
+  for (std::size_t i = 0; i < told; ++i) {
+    std::vector<Instant> starts;
+    for (std::uint32_t draw = 0; draw < draws_; ++draw) {
+      const Instant at = waiter.later[draw * told + i];
+      if (at != kNever) starts.push_back(at);
+    }
+    const std::uint32_t before = i + 1 == told ? waiter.elements - 1 : (std::uint32_t{2} << i) - 1;
+    if (const auto chances = chances_of(starts))
+      elements_.push_back(
+          {waiter.facts->id, before, waiter.elements, chances->first, chances->second});
+  }
 }
 
 // What was not started when a draw stopped follows at the rate of those of its lane that were.
@@ -410,12 +464,9 @@ void ForeRun::settle_lane(const Queued& lane) {
       else if (rate.each > Duration{} && index > rate.at)
         starts.push_back(rate.last + rate.each * static_cast<std::int64_t>(index - rate.at));
     }
-    const std::size_t half = draws_ / 2;
-    const std::size_t most = (draws_ * 9 + 9) / 10 - 1;
     std::optional<StartEstimate> found;
-    if (starts.size() <= most) return found;
-    std::sort(starts.begin(), starts.end());
-    found = StartEstimate{job, starts[half], starts[most]};
+    if (const auto chances = chances_of(starts))
+      found = StartEstimate{job, chances->first, chances->second};
     return found;
   };
   for (std::size_t i = 0; i < lane.waiters.size(); ++i) {
@@ -425,6 +476,7 @@ void ForeRun::settle_lane(const Queued& lane) {
       newcomer_starts_.push_back(found);
     else if (found)
       starts_.push_back(*found);
+    if (found && !lane.newcomer) settle_elements(waiter);
   }
   for (std::size_t i = 0; i < lane.behind.size(); ++i) {
     if (const auto found = estimate(lane.behind[i], lane.waiters.size() + i, nullptr))

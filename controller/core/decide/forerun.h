@@ -2,7 +2,8 @@
 // several times over with ends drawn from the learned run times. Half of the draws start a job by
 // its `half`, nine of ten by its `most`. What is drawn follows from keys alone (a Latin hypercube
 // over the draws), so the same books give the same answer. Nothing that comes later is foreseen:
-// new jobs, new priorities, preemption, nodes that break or come back.
+// new jobs, new priorities, preemption, nodes that break or come back. Jobs that wait for others
+// are let through when these have started or ended, and are taken to succeed.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,20 @@ constexpr std::uint32_t kPlacesPerDrawMax = 50000;
 constexpr std::uint64_t kWorkPerDrawMax = 20'000'000;
 constexpr std::size_t kWaitersPerLaneMax = 20000;  // Others of the lane follow at its rate.
 constexpr Duration kAheadMax = days(60);
+constexpr std::size_t kDependentsMax = 5000;  // Of more jobs that wait for others nothing is said.
 
 struct StartEstimate {
   JobId job;
+  Instant half;
+  Instant most;
+};
+
+// A later element of an array: so many of those that were pending start before it. Told are the
+// second, the fourth, the eighth and so on, and the last.
+struct ElementStart {
+  JobId job;
+  std::uint32_t before = 0;
+  std::uint32_t pending = 0;  // When the look ahead began.
   Instant half;
   Instant most;
 };
@@ -54,6 +66,9 @@ class ForeRun {
   Instant began_at() const { return began_; }
   // When it is over, by job. Without those for which no start is in sight.
   std::vector<StartEstimate> take_starts() { return std::move(starts_); }
+  std::vector<ElementStart> take_elements() { return std::move(elements_); }
+  // Nothing but time limits told how long jobs run.
+  bool goes_by_limits() const { return draws_ == 1; }
   // Of the newcomers, in their order.
   const std::vector<std::optional<StartEstimate>>& newcomers() const { return newcomer_starts_; }
 
@@ -69,7 +84,37 @@ class ForeRun {
     // Of the draw under way.
     std::uint32_t left = 0;
     std::uint32_t active = 0;
+    std::uint32_t allowed = 0;    // Elements that may have started by now.
     std::vector<Instant> starts;  // By draw.
+    std::vector<Instant> later;   // Of the elements that are told, draw by draw.
+    bool gated = false;
+  };
+  // What holds a waiter back.
+  struct ForeGate {
+    std::uint32_t lane = 0;
+    bool any = false;
+    bool corr = false;       // Each element waits for its like.
+    std::uint32_t open = 0;  // Conditions that have not come.
+    Instant ready;           // Not sooner.
+    // Of the draw under way.
+    std::uint32_t left = 0;
+    Instant at;
+    bool is_open = false;
+  };
+  struct Watch {
+    std::uint32_t gate = 0;
+    After kind = After::kAny;
+    std::optional<Element> element;
+    Duration delay;
+    bool met = false;  // In the draw under way.
+  };
+  struct Watched {
+    std::vector<Watch> watches;
+    std::uint32_t unstarted = 0;  // Elements.
+    std::uint32_t unended = 0;
+    // Of the draw under way.
+    std::uint32_t to_start = 0;
+    std::uint32_t to_end = 0;
   };
   struct Queued {
     Turn turn;  // Of its lane; the rest is its waiters'.
@@ -117,6 +162,16 @@ class ForeRun {
   enum class Phase : std::uint8_t { kCollect, kBegin, kDraw, kSettle, kOver };
 
   bool collect(const ForeDesk& desk, std::uint64_t& work);
+  // Those that wait for others or for a time.
+  bool collect_dependents(const ForeDesk& desk, std::uint64_t& work);
+  void add_dependent(const ForeDesk& desk, const Job& job);
+  bool add_conditions(const ForeDesk& desk, const Job& job, ForeGate& gate);
+  void watch(const ForeDesk& desk, JobId target, const Watch& watch);
+  void close_gates();
+  void open(ForeGate& gate);
+  void meet(Watch& watch, Instant at);
+  void note_start(const AttemptKey& key);
+  void note_end(const AttemptKey& key);
   void add_lane(const ForeDesk& desk, const Lane& lane, std::uint64_t& work);
   void add_newcomers(const ForeDesk& desk);
   Waiter waiter_of(const Job& job, const LaneEntry& entry) const;
@@ -138,6 +193,8 @@ class ForeRun {
                       Duration age) const;
   bool settle(std::uint64_t& work);
   void settle_lane(const Queued& lane);
+  void settle_elements(const Waiter& waiter);
+  std::optional<std::pair<Instant, Instant>> chances_of(std::vector<Instant>& starts) const;
 
   Phase phase_ = Phase::kCollect;
   bool void_ = false;
@@ -148,6 +205,11 @@ class ForeRun {
   std::vector<Running> running_;
   std::vector<Queued> lanes_;
   LaneId lane_next_ = 0;
+  std::size_t in_line_ = 0;  // So many lanes are not gated.
+  bool line_is_read_ = false;
+  JobId dependent_last_;
+  std::vector<ForeGate> gates_;
+  std::map<JobId, Watched> watched_;
   std::map<ShapeId, std::uint32_t> shapes_;
   std::uint32_t shapes_count_ = 0;
   std::uint32_t draws_ = 1;
@@ -156,11 +218,12 @@ class ForeRun {
   std::uint32_t draw_ = 0;
   Instant now_;
   Books books_;
-  std::vector<End> ends_;          // A heap, the next on top.
-  std::set<Instant> wakes_;        // When a waiter becomes ready.
-  std::vector<Candidate> heap_;    // Not looked at yet in this moment.
-  std::vector<bool> refused_;      // By shape, in this moment.
-  std::vector<bool> unplannable_;  // The same.
+  std::vector<End> ends_;                   // A heap, the next on top.
+  std::vector<std::uint32_t> let_through_;  // Lanes whose gate is open.
+  std::set<Instant> wakes_;                 // When a waiter becomes ready.
+  std::vector<Candidate> heap_;             // Not looked at yet in this moment.
+  std::vector<bool> refused_;               // By shape, in this moment.
+  std::vector<bool> unplannable_;           // The same.
   std::uint32_t placed_ = 0;
   std::uint64_t worked_ = 0;
   std::uint64_t waiting_ = 0;  // Waiters that have not started yet.
@@ -168,6 +231,7 @@ class ForeRun {
 
   std::size_t settled_ = 0;
   std::vector<StartEstimate> starts_;
+  std::vector<ElementStart> elements_;
   std::vector<std::optional<StartEstimate>> newcomer_starts_;
 };
 

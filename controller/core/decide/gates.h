@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -54,6 +55,11 @@ class Gates {
   void wake_at(JobId job, Instant at) { delays_.emplace(at, job); }
   bool set_state(JobId job, GateState state);  // Of the whole job. True: it is another.
   std::size_t size() const { return entries_.size(); }
+  // The job with an entry that follows this one.
+  std::optional<JobId> next_after(JobId job) const {
+    const auto found = entries_.upper_bound(job);
+    return found == entries_.end() ? std::nullopt : std::optional(found->first);
+  }
 
   // Unfinished jobs of the same user and name before this one: what `singleton` waits for.
   std::vector<JobId> namesakes_before(const Cluster& cluster, const Job& job,
