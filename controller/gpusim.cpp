@@ -18,6 +18,7 @@
 
 #include "base/daemon/command_line.h"
 #include "base/daemon/daemon.h"
+#include "controller/config/setting.h"
 #include "controller/sim/openb.h"
 #include "controller/sim/openb_trace.h"
 #include "controller/sim/openb_variant.h"

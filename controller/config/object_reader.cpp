@@ -40,21 +40,27 @@ void read_limits_of(TomlTable& owner, const char* key, Limits& limits) {
   table.finish();
 }
 
+// "none" takes away what was set.
 void read_count(TomlTable& table, const char* key, std::optional<std::uint32_t>& out) {
+  if (table.is_none(key)) return out.reset();
   constexpr std::uint32_t kUnsaid = kLimitMax + 1;
   std::uint32_t count = kUnsaid;
   table.read(key, count, 0, kLimitMax);
   if (count != kUnsaid) out = count;
 }
 
-// A table for each queue, by its name.
+// A table for each queue, by its name; "none" instead: no quota of it.
 void read_quotas(TomlTable& owner, std::vector<QuotaConfig>& quotas) {
   TomlTable all = owner.table("quota");
   const std::vector<std::string> queues = all.keys();
   for (const std::string& queue : queues) {
-    TomlTable table = all.table(queue.c_str());
     auto quota = std::find_if(quotas.begin(), quotas.end(),
                               [&](const QuotaConfig& one) { return one.queue == queue; });
+    if (all.is_none(queue.c_str())) {
+      if (quota != quotas.end()) quotas.erase(quota);
+      continue;
+    }
+    TomlTable table = all.table(queue.c_str());
     if (quota == quotas.end()) quota = quotas.insert(quota, {queue, 0, {}, {}});
     table.read("guaranteed", quota->guaranteed, 0, kLimitMax);
     read_count(table, "borrow_max", quota->borrow_max);
@@ -138,6 +144,8 @@ void read_qos(TomlTable& table, QosConfig& qos) {
   table.read("priority", qos.priority, -1000000, 1000000);
   table.read("usage_milli", qos.usage_milli, 0, 1000000);
   table.read("accounts", qos.accounts);
+  table.read("preempts", qos.preempts);
+  table.read("preempt_after", qos.preempt_after);
   read_limits_of(table, "limits", qos.limits);
   read_limits_of(table, "user_limits", qos.user_limits);
   read_limits_of(table, "account_limits", qos.account_limits);

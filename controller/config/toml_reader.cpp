@@ -144,6 +144,13 @@ void TomlTable::read(const char* key, std::vector<std::string>& out) {
   out = std::move(values);
 }
 
+bool TomlTable::is_none(const char* key) {
+  const toml::node* node = table_ == nullptr ? nullptr : table_of(table_).get(key);
+  if (node == nullptr || node->value_exact<std::string>() != "none") return false;
+  known_.emplace_back(key);
+  return true;
+}
+
 TomlTable TomlTable::table(const char* key) {
   const void* node = find(key);
   const std::string name = name_ + key + ".";

@@ -50,6 +50,7 @@ class TomlTable {
   void read(const char* key, Duration& out);          // A string: "30s", "2h".
   void read_or_none(const char* key, Duration& out);  // "0" as well.
   void read(const char* key, std::vector<std::string>& out);
+  bool is_none(const char* key);                   // It is there and says "none".
   TomlTable table(const char* key);                // Absent: exists() is false.
   std::vector<TomlTable> tables(const char* key);  // [[key]]
   std::vector<std::string> keys() const;           // Sorted. Read ones are known all the same.

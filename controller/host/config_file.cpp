@@ -3,15 +3,13 @@
 
 #include <algorithm>
 #include <fstream>
-#include <map>
 #include <set>
 #include <sstream>
 
-#include "base/types/hostlist.h"
-#include "base/types/job_spec.h"
+#include "controller/config/cluster_reader.h"
+#include "controller/config/object_reader.h"
+#include "controller/config/toml_reader.h"
 #include "controller/core/config_check.h"
-#include "controller/host/object_reader.h"
-#include "controller/host/toml_reader.h"
 
 namespace muster {
 
@@ -32,19 +30,6 @@ void read_key(TomlTable& table, std::string& out) {
     table.complain(
         "key",
         "must be a public key of 40 characters, as printed by 'muster-controller --make-key FILE'");
-  }
-}
-
-void read_hosts(TomlTable& table, const char* key, std::vector<std::string>& out) {
-  std::vector<std::string> lists;
-  table.read(key, lists);
-  for (const std::string& list : lists) {
-    const auto names = parse_hostlist(list);
-    if (!names) {
-      table.complain(key, names.error().message);
-      continue;
-    }
-    out.insert(out.end(), names->begin(), names->end());
   }
 }
 
@@ -132,26 +117,15 @@ void read_users(TomlTable& root, ClusterConfig& cluster) {
   }
 }
 
-void read_priority(TomlTable& root, PriorityConfig& priority) {
-  TomlTable table = root.table("priority");
-  table.read("fair_share", priority.fair_share, 0, 1000000);
-  table.read("age", priority.age, 0, 1000000);
-  table.read("size", priority.size, 0, 1000000);
-  table.read("age_max", priority.age_max);
-  table.read("half_life", priority.half_life);
-  table.read("cpu_milli", priority.cpu_milli, 0, 1000);
-  table.finish();
-  if (priority.half_life < hours(1)) table.complain("half_life", "must be at least 1h");
-  if (priority.age_max < hours(1)) table.complain("age_max", "must be at least 1h");
+void read_weights(TomlTable& root, std::vector<GpuWeight>& weights) {
   std::set<std::string> seen;
-  for (TomlTable& weight : root.tables("gpu_weight")) {
-    GpuWeight read;
-    weight.read("type", read.type);
-    weight.read("milli", read.milli, 0, 1000000);
-    if (read.type.empty() || !seen.insert(read.type).second)
-      weight.complain("type", "must name a type of GPU, each once");
-    weight.finish();
-    priority.gpu_types.push_back(read);
+  for (TomlTable& table : root.tables("gpu_weight")) {
+    GpuWeight weight;
+    table.read("type", weight.type);
+    if (weight.type.empty() || !seen.insert(weight.type).second)
+      table.complain("type", "must name a type of GPU, each once");
+    read_gpu_weight(table, weight);
+    weights.push_back(weight);
   }
 }
 
@@ -160,37 +134,8 @@ void read_licences(TomlTable& root, std::vector<LicenceConfig>& licences) {
   for (TomlTable& table : root.tables("licence")) {
     LicenceConfig licence;
     read_name(table, seen, licence.name);
-    table.read("total", licence.total, 0, 1000000000);
-    table.finish();
+    read_licence(table, licence);
     licences.push_back(licence);
-  }
-}
-
-// Every switch below one other at most, every node on one, and no circle.
-void check_switches(TomlTable& root, const std::vector<SwitchConfig>& switches) {
-  std::map<std::string, std::string> above;
-  std::map<std::string, std::string> switch_of;
-  std::set<std::string> names;
-  for (const SwitchConfig& each : switches) names.insert(each.name);
-  for (const SwitchConfig& each : switches) {
-    for (const std::string& name : each.switches) {
-      if (!names.contains(name))
-        root.complain("switch", "switch '" + each.name + "' names no such switch: '" + name + "'");
-      if (!above.emplace(name, each.name).second)
-        root.complain("switch", "switch '" + name + "' is below two others");
-    }
-    for (const std::string& name : each.nodes) {
-      if (!switch_of.emplace(name, each.name).second)
-        root.complain("switch", "node '" + name + "' is on two switches");
-    }
-  }
-  for (const SwitchConfig& each : switches) {
-    std::string top = each.name;
-    for (std::size_t i = 0; i <= switches.size() && above.contains(top); ++i) {
-      top = above[top];
-      if (top != each.name) continue;
-      return root.complain("switch", "switch '" + each.name + "' is above itself");
-    }
   }
 }
 
@@ -199,27 +144,21 @@ void read_switches(TomlTable& root, std::vector<SwitchConfig>& switches) {
   for (TomlTable& table : root.tables("switch")) {
     SwitchConfig each;
     read_name(table, seen, each.name);
-    read_hosts(table, "nodes", each.nodes);
-    read_hosts(table, "switches", each.switches);
-    table.read("block", each.block);
-    if (each.nodes.empty() == each.switches.empty())
-      table.complain("name", "switch '" + each.name + "' needs nodes, or switches, and not both");
-    table.finish();
+    read_switch(table, each);
     switches.push_back(each);
   }
-  check_switches(root, switches);
+  const Result<void> checked = check_switches(switches);
+  if (!checked) root.complain("switch", checked.error().message);
 }
 
-void read_limits(TomlTable& root, LimitsConfig& limits) {
-  TomlTable table = root.table("limits");
-  table.read("jobs_per_user_max", limits.jobs_per_user_max, 1, 10000000);
-  table.read("jobs_max", limits.jobs_max, 1, 10000000);
-  table.read("array_elements_max", limits.array_elements_max, 1, kArrayElementsMax);
-  table.read("min_uid", limits.min_uid.value, 0, 4000000000U);
-  table.read("suspect_after", limits.suspect_after);
-  table.read("prepare_timeout", limits.prepare_timeout);
-  table.read("forget_after", limits.forget_after);
-  table.finish();
+void read_scheduling(TomlTable& root, ClusterConfig& cluster) {
+  TomlTable limits = root.table("limits");
+  read_limits(limits, cluster.limits);
+  TomlTable priority = root.table("priority");
+  read_priority(priority, cluster.priority);
+  read_weights(root, cluster.priority.gpu_types);
+  read_licences(root, cluster.licences);
+  read_switches(root, cluster.switches);
 }
 
 void read_endpoint(TomlTable& table, const char* key, std::string& out) {
@@ -329,10 +268,7 @@ Result<HostConfig> parse_config(const std::string& text, const std::string& path
   read_accounts(root, config.cluster);
   read_all_qos(root, config.cluster);
   read_users(root, config.cluster);
-  read_limits(root, config.cluster.limits);
-  read_priority(root, config.cluster.priority);
-  read_licences(root, config.cluster.licences);
-  read_switches(root, config.cluster.switches);
+  read_scheduling(root, config.cluster);
   root.finish();
   if (document.problems().empty()) {
     const Result<void> quotas = check_quotas(config.cluster);

@@ -3,115 +3,25 @@
 #include "controller/host/config_objects.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/types/hostlist.h"
 #include "base/types/text.h"
-#include "controller/host/object_reader.h"
+#include "controller/config/object_reader.h"
+#include "controller/config/setting.h"
 
 namespace muster {
 namespace {
 
-constexpr std::array<std::string_view, 4> kLists{"accounts", "users", "nodes", "preempts"};
-constexpr std::array<std::string_view, 6> kTexts{"parent",    "time_default", "time_max",
-                                                 "kill_wait", "name",         "reclaim_grace"};
-
 Error invalid(std::string message) { return fail(ErrorCode::kInvalid, std::move(message)); }
-
-template <class List>
-bool is_in(const List& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
-std::string_view last_word(std::string_view key) { return key.substr(key.rfind('.') + 1); }
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  }
-  return out + "\"";
-}
-
-std::string list_text(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + quoted(name);
-  return "[" + text + "]";
-}
-
-// What the file would say for a value from a command line.
-std::string toml_value(std::string_view key, std::string_view value) {
-  const std::string_view word = last_word(key);
-  if (is_in(kLists, word)) {
-    std::vector<std::string> names;
-    std::size_t depth = 0;
-    std::string name;
-    for (const char c : value) {  // Commas within brackets belong to a host list.
-      depth += c == '[' ? 1 : 0;
-      depth -= c == ']' && depth != 0 ? 1 : 0;
-      if (c == ',' && depth == 0)
-        names.push_back(std::exchange(name, ""));
-      else
-        name += c;
-    }
-    if (!name.empty()) names.push_back(name);
-    return list_text(names);
-  }
-  const bool is_number = !value.empty() && value.size() < 19 &&
-                         std::all_of(value.begin() + (value[0] == '-' ? 1 : 0), value.end(),
-                                     [](char c) { return c >= '0' && c <= '9'; }) &&
-                         value != "-" &&
-                         (value == "0" || (value[0] != '0' && !value.starts_with("-0")));
-  if (!is_in(kTexts, word) && (is_number || value == "true" || value == "false"))
-    return std::string(value);
-  return quoted(value);
-}
-
-bool is_key(std::string_view key) {
-  return !key.empty() && key.size() <= 64 && key.front() != '.' && key.back() != '.' &&
-         std::all_of(key.begin(), key.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '_' || c == '-' || c == '.';
-         });
-}
-
-Result<std::string> toml_of(const ObjectChangeBody& change) {
-  if (change.settings.size() > kSettingsMax)
-    return invalid("more than " + std::to_string(kSettingsMax) + " settings at once");
-  std::string text = "[object]\n";
-  for (const ObjectSetting& setting : change.settings) {
-    if (!is_key(setting.key) || setting.key == "name")
-      return invalid("unknown setting \"" + escape_for_terminal(setting.key.substr(0, 64)) + "\"");
-    if (setting.value.size() > kSettingBytesMax) return invalid(setting.key + ": is too long");
-    text += setting.key + " = " + toml_value(setting.key, setting.value) + "\n";
-  }
-  return text;
-}
-
-// "set:3: object.limits.gpus: must be …" without what only files have.
-std::string without_place(const std::string& problem) {
-  const std::size_t colon = problem.find(": ");
-  std::string text = colon == std::string::npos ? problem : problem.substr(colon + 2);
-  for (std::size_t at = text.find("object."); at != std::string::npos; at = text.find("object."))
-    text.erase(at, 7);
-  return text;
-}
 
 template <class Object>
 Result<void> read_over(const ObjectChangeBody& change, Object& object,
                        void (*read)(TomlTable&, Object&)) {
-  const auto text = toml_of(change);
-  if (!text) return text.error();
-  TomlDocument document;
-  if (const auto parsed = document.parse(*text, "set"); !parsed)
-    return invalid("settings: " + without_place(parsed.error().message));
-  TomlTable root = TomlTable::root(document);
-  TomlTable table = root.table("object");
-  read(table, object);
+  std::vector<Setting> settings;
+  for (const ObjectSetting& setting : change.settings)
+    settings.push_back({setting.key, setting.value});
   object.at_run_time = true;
-  if (document.problems().empty()) return {};
-  return invalid(without_place(document.problems().front()));
+  return read_settings(settings, [&](TomlTable& table) { read(table, object); });
 }
 
 template <class Object>
@@ -161,10 +71,10 @@ class Rows {
     if (value != usual) add(key, value ? "true" : "false");
   }
   void time(const std::string& key, Duration value, Duration usual) {
-    if (value != usual) add(key, quoted(value == Duration{} ? "0" : to_text(value)));
+    if (value != usual) add(key, quoted_text(value == Duration{} ? "0" : to_text(value)));
   }
   void text(const std::string& key, const std::string& value) {
-    if (!value.empty()) add(key, quoted(value));
+    if (!value.empty()) add(key, quoted_text(value));
   }
   void list(const std::string& key, const std::vector<std::string>& value) {
     if (!value.empty()) add(key, list_text(value));
@@ -182,7 +92,7 @@ class Rows {
   // What is there although it says nothing stays there.
   void quota(const QuotaConfig& quota) {
     const bool is_plain = quota.queue.find('.') == std::string::npos;
-    const std::string key = "quota." + (is_plain ? quota.queue : quoted(quota.queue));
+    const std::string key = "quota." + (is_plain ? quota.queue : quoted_text(quota.queue));
     number(key + ".guaranteed", quota.guaranteed, -1);
     if (quota.borrow_max) number(key + ".borrow_max", *quota.borrow_max, -1);
     if (quota.lend_max) number(key + ".lend_max", *quota.lend_max, -1);

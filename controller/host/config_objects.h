@@ -7,9 +7,6 @@
 
 namespace muster {
 
-constexpr std::size_t kSettingsMax = 64;
-constexpr std::size_t kSettingBytesMax = 65536;
-
 ObjectsReply objects_of(const ClusterConfig& config);
 
 // The configuration with one object added, changed or removed, not yet checked against the others.

@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "base/types/text.h"
+#include "controller/config/setting.h"
 #include "controller/core/config_check.h"
 #include "controller/core/decide/forecast.h"
 #include "controller/core/decide/horizon.h"
@@ -132,9 +134,18 @@ class World {
     for (const std::string& key : changes.keys) {
       if (const Result<void> done = set_key(config, key); !done) return done;
     }
-    if (const Result<void> fine = check_config(config); !fine) return fine;
+    if (const Result<void> fine = check_config(config); !fine)
+      return named(changes.keys, fine.error());
     const Outcome out = step(ApplyConfig{admin(), config, ConfigSource::kFileAlone, 0});
-    return out.reply.error ? Result<void>(*out.reply.error) : Result<void>();
+    return out.reply.error ? named(changes.keys, *out.reply.error) : Result<void>();
+  }
+
+  // Which settings made it.
+  static Result<void> named(const std::vector<std::string>& keys, const Error& why) {
+    std::string text;
+    for (const std::string& key : keys)
+      text += (text.empty() ? "'" : ", '") + escape_for_terminal(key) + "'";
+    return fail(why.code, text + ": " + why.message);
   }
 
   Result<void> add(const AddedNodes& added) {

@@ -27,11 +27,6 @@ struct AddedNodes {
 // "4xn1": four nodes like n1.
 Result<AddedNodes> parse_added_nodes(const std::string& text);
 
-// "queue.day.planned_starts=8", "priority.fair_share=500": into the configuration.
-Result<void> set_key(ClusterConfig& config, const std::string& text);
-// The keys that it takes, for people.
-std::string settable_keys();
-
 struct StateChanges {
   std::vector<AddedNodes> nodes;
   std::vector<std::string> keys;  // As set_key() takes them.

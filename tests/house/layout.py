@@ -12,6 +12,7 @@ ALLOWED = {
     "base/daemon": ["base/types"],
     "controller/core": ["base/types"],
     "controller/record": ["base/types", "base/message", "base/journal", "controller/core"],
+    "controller/config": ["base/types", "controller/core"],
     "controller/sql": ["base/types", "base/message", "controller/core", "controller/record"],
     "controller/host": [
         "base/types",
@@ -22,12 +23,13 @@ ALLOWED = {
         "base/journal",
         "base/daemon",
         "controller/core",
+        "controller/config",
         "controller/record",
         "controller/sql",
     ],
     "controller/sim": ["base/types", "controller/core"],
     "controller/sim/replay": ["base/types", "controller/core"],
-    "controller/state": ["base/types", "controller/core", "controller/record"],
+    "controller/state": ["base/types", "controller/core", "controller/config", "controller/record"],
     "worker/core": ["base/types"],
     "worker/host": [
         "base/types",
@@ -59,7 +61,7 @@ HEAVY = {
     "CLI11": (r"CLI/", ["submit/cli", "base/daemon", "controller", "worker", "submit"], 14),
     "toml++": (
         r"toml\+\+|toml\.hpp|tomlplusplus",
-        ["controller/host", "worker/host", "base/daemon", "submit/gateway", "plugins/gpu_fake"],
+        ["controller/config", "worker/host", "base/daemon", "submit/gateway", "plugins/gpu_fake"],
         5,
     ),
     "libpqxx": (r"pqxx/", ["controller/sql"], 4),

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "controller/config/setting.h"
 #include "tests/support/gpusim.h"
 #include "tests/unit/core/fake_fleet.h"
 
@@ -139,6 +140,80 @@ TEST(StateRun, RefusesChangesOfWhatIsNotThere) {
         "priority.age", "priority.age=-1", "queue.gpu.planned_starts=0x"})
     EXPECT_FALSE(run_state(live.dumped(), {{}, {text}}).ok()) << text;
   EXPECT_TRUE(run_state(live.dumped(), {{}, {"queue.gpu.order=shortest"}}).ok());
+}
+
+ClusterConfig with_all_kinds() {
+  ClusterConfig config = World::config();
+  config.queues.push_back(config.queues[0]);
+  config.queues[1].name = "gpu.long";
+  config.qos.resize(1);
+  config.qos[0].name = "high";
+  config.users.resize(1);
+  config.users[0].name = "kim";
+  config.licences = {{"matlab", 3}};
+  config.switches = {{"leaf", {"n1"}, {}, false}};
+  config.priority.gpu_types = {{"t4", 100}};
+  return config;
+}
+
+// Every key of the file that scheduling goes by, in the file's own words.
+TEST(SetKey, TakesEveryKindOfKey) {
+  ClusterConfig config = with_all_kinds();
+  for (const char* text :
+       {"queue.gpu.time_max=12h", "queue.gpu.long.limits.nodes=4", "queue.gpu.preempts=gpu.long",
+        "queue.gpu.reclaim_grace=0", "account.lab.quota.gpu.guaranteed=8", "account.lab.shares=3",
+        "qos.high.usage_milli=2000", "user.kim.limits.gpus=2", "licence.matlab.total=9",
+        "switch.leaf.nodes=n[1-3]", "gpu_weight.t4.milli=250", "priority.age=7",
+        "priority.half_life=3d", "limits.jobs_max=99", "queue_default=gpu.long"}) {
+    const Result<void> set = set_key(config, text);
+    EXPECT_TRUE(set.ok()) << text << ": " << set.error().message;
+  }
+  EXPECT_EQ(config.queues[0].time_max, hours(12));
+  EXPECT_EQ(config.queues[0].preempts, std::vector<std::string>{"gpu.long"});
+  EXPECT_EQ(config.queues[0].reclaim_grace, Duration{});
+  EXPECT_EQ(config.queues[0].limits.nodes, 0U);
+  EXPECT_EQ(config.queues[1].limits.nodes, 4U);
+  EXPECT_EQ(config.accounts[0].quotas[0].guaranteed, 8U);
+  EXPECT_EQ(config.accounts[0].shares, 3U);
+  EXPECT_EQ(config.qos[0].usage_milli, 2000U);
+  EXPECT_EQ(config.users[0].limits.gpus, 2U);
+  EXPECT_EQ(config.licences[0].total, 9U);
+  EXPECT_EQ(config.switches[0].nodes.size(), 3U);
+  EXPECT_EQ(config.priority.gpu_types[0].milli, 250U);
+  EXPECT_EQ(config.priority.age, 7U);
+  EXPECT_EQ(config.priority.half_life, days(3));
+  EXPECT_EQ(config.limits.jobs_max, 99U);
+  EXPECT_EQ(config.queue_default, "gpu.long");
+}
+
+TEST(SetKey, SaysInOneLineWhichKeyIsWrong) {
+  const auto refused = [](const std::string& text) {
+    ClusterConfig config = with_all_kinds();
+    const Result<void> set = set_key(config, text);
+    return set ? std::string("taken") : set.error().message;
+  };
+  EXPECT_EQ(refused("queue.gpu.order=best"),
+            "'queue.gpu.order=best': order: must be \"submit\", \"shortest\" or \"attained\"");
+  EXPECT_EQ(refused("queue.gpu.plannd_starts=2"),
+            "'queue.gpu.plannd_starts=2': unknown key 'plannd_starts'; did you mean "
+            "'planned_starts'?");
+  EXPECT_EQ(refused("queue.day.open=true"), "'queue.day.open=true': there is nothing named day");
+  EXPECT_EQ(refused("priority.half_life=1m"),
+            "'priority.half_life=1m': half_life: must be at least 1h");
+  EXPECT_NE(refused("listen.workers=x").find("is no setting that decides who starts"),
+            std::string::npos);
+  EXPECT_NE(refused("queue").find("must be KEY=VALUE"), std::string::npos);
+  EXPECT_NE(refused("limits.=3").find("unknown setting"), std::string::npos);
+  EXPECT_NE(refused("limits.jobs_max=\n").find("must be a whole number"), std::string::npos);
+}
+
+// What only the whole shows to be wrong is refused as the controller would, and says which key.
+TEST(StateRun, RefusesAConfigurationThatTheControllerWould) {
+  Live live;
+  const Result<StateOutcome> none = run_state(live.dumped(), {{}, {"queue_default=night"}});
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("'queue_default=night': "), std::string::npos)
+      << none.error().message;
 }
 
 TEST(GpusimState, PrintsWhatStartsAndCompares) {
