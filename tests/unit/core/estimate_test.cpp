@@ -168,6 +168,17 @@ TEST(Estimate, SaysNothingOfWhatCanNeverStart) {
   EXPECT_EQ(waiting.find(wide), nullptr);
 }
 
+TEST(Estimate, TakesWhatIsOverdueToEndSoon) {
+  Waiting waiting;
+  waiting.fleet.add("n1", World::inventory("n1", 1));
+  waiting.submit(1, 1, hours(1));
+  const JobId next = waiting.submit(1, 1, hours(1));
+  waiting.world.at = waiting.world.at + hours(2);
+  waiting.look_ahead();
+  ASSERT_NE(waiting.find(next), nullptr);
+  EXPECT_EQ(waiting.find(next)->half, waiting.world.at + seconds(30));
+}
+
 // Jobs ask for ten hours and run for one: the estimates learn it, and say how sure they are.
 TEST(Estimate, LearnsThatLimitsAreNotReached) {
   Waiting waiting;
@@ -267,16 +278,18 @@ TEST(EstimateBook, CountsWhatWasOffAndForgetsAfterThirtyDays) {
   book.promise(JobId{2}, {said, said + hours(1)});
   book.promise(JobId{3}, {said, said + hours(1)});
   book.promise(JobId{4}, {said, said + hours(1)});
+  book.promise(JobId{6}, {said, said + hours(1)});
   book.started(JobId{1}, {100, "gpu"}, said + seconds(5));
   book.started(JobId{2}, {100, "gpu"}, said + minutes(50));
   book.started(JobId{3}, {100, "cpu"}, said + hours(8));
+  book.started(JobId{6}, {100, "cpu"}, said + hours(1) + seconds(50));  // As good as said.
   book.withdraw(JobId{4});
   book.started(JobId{4}, {100, "cpu"}, said);
   const EstimateSum all = book.sum();
-  EXPECT_EQ(all.count, 3U);
+  EXPECT_EQ(all.count, 4U);
   EXPECT_EQ(all.half_held, 1U);
-  EXPECT_EQ(all.most_held, 2U);
-  EXPECT_EQ(all.late_count(), 3U);
+  EXPECT_EQ(all.most_held, 3U);
+  EXPECT_EQ(all.late_count(), 4U);
   EXPECT_GE(all.error_median(), minutes(50));
   EXPECT_LE(all.error_median(), hours(2));
   EXPECT_EQ(book.sum("gpu").count, 2U);

@@ -194,6 +194,35 @@ TEST(Snapshot, RefusesEstimatesThatMakeNoSense) {
   EXPECT_FALSE(image.add(day).ok());
 }
 
+// What is freed for a job is kept for ten minutes, and over restarts.
+TEST(Snapshot, KeepsFreedRoom) {
+  World world;
+  fill(world);
+  Engine engine;
+  for (const Record& record : world.journal) engine.replay(record);
+  const auto free = [&](JobId job, Element element, Instant at) {
+    const FreedRoom room{job, element, at + minutes(1), hours(1), {{{NodeId{1}}}}};
+    engine.replay(
+        {Seq{engine.seq_last().value + 1}, engine.cluster().epoch(), at, {}, {RoomFreed{room}}});
+  };
+  const Instant first = world.at + seconds(1);
+  free(JobId{3}, {}, first);
+  free(JobId{1}, Element{7}, first + minutes(10));
+  EXPECT_EQ(engine.cluster().rooms().size(), 2U);
+  ClusterDecoder decoder;
+  ASSERT_TRUE(decoder.add(payload_of(engine.cluster())).ok());
+  const Result<Cluster> again = decoder.finish(engine.cluster().digest());
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  ASSERT_EQ(again->rooms().size(), 2U);
+  EXPECT_EQ(again->rooms().begin()->second.time, hours(1));
+  free(JobId{1}, Element{7}, first + minutes(12));
+  ASSERT_EQ(engine.cluster().rooms().size(), 1U);
+  EXPECT_EQ(engine.cluster().rooms().begin()->first.job, JobId{1});
+  ClusterImage image;
+  EXPECT_FALSE(image.add(ImageRoom{{JobId{9}, {}, {}, {}, {}}}).ok());  // There is no such job.
+  EXPECT_FALSE(image.add(ImageReservation{}).ok());                     // It lasts no time.
+}
+
 TEST(Snapshot, RefusesRunTimesThatMakeNoSense) {
   const auto refused = [](const ImageRunTimes& item, int times) {
     ClusterImage image;

@@ -142,6 +142,92 @@ TEST(StateRun, RefusesChangesOfWhatIsNotThere) {
   EXPECT_TRUE(run_state(live.dumped(), {{}, {"queue.gpu.order=shortest"}}).ok());
 }
 
+// A cluster with one job a node, in states that a run has to go on from.
+struct Small {
+  World world;
+  FakeFleet fleet{world};
+  std::string path = testing::TempDir() + "state_run_small.dump";
+
+  explicit Small(bool predict = false) {
+    ClusterConfig config = World::config();
+    config.queues[0].predict = predict;
+    world.begin(config);
+    fleet.add("n1", World::inventory("n1", 1));
+  }
+  ~Small() { std::remove(path.c_str()); }
+  JobId submit(Duration limit) {
+    NewJob job = World::job(1, 1);
+    job.spec.time_limit = limit;
+    return world.submitted(job);
+  }
+  StateOutcome run() {
+    world.at = world.engine.cluster().applied_at();
+    EXPECT_TRUE(
+        write_snapshot_file(path, world.engine.cluster(), world.engine.seq_last(), world.now().wall)
+            .ok());
+    Result<LoadedSnapshot> dump = load_snapshot_file(path);
+    EXPECT_TRUE(dump.ok());
+    Result<StateOutcome> outcome = run_state(*std::move(dump));
+    EXPECT_TRUE(outcome.ok());
+    return *std::move(outcome);
+  }
+};
+
+TEST(StateRun, LeavesOutNodesThatAreNotHeard) {
+  Small small;
+  small.fleet.lose("n1");
+  small.world.tick(minutes(1));
+  ASSERT_EQ(small.world.engine.cluster().find_node("n1")->state, NodeState::kSuspect);
+  small.submit(hours(1));
+  const StateOutcome outcome = small.run();
+  EXPECT_TRUE(outcome.started.empty());
+  EXPECT_EQ(outcome.waiting, 1U);
+}
+
+TEST(StateRun, TakesWhatIsStoppedToEndSoon) {
+  Small small;
+  const JobId first = small.submit(hours(1));
+  small.fleet.settle();
+  small.submit(hours(1));
+  small.fleet.at("n1").deaf = true;
+  JobSelection which;
+  which.elements = {{first, {}}};
+  which.element_given = {false};
+  small.fleet.step(CancelJobs{World::admin(), which, 0});
+  const StateOutcome outcome = small.run();
+  ASSERT_EQ(outcome.later.size(), 1U);
+  EXPECT_LT(outcome.later[0].in, minutes(10));
+}
+
+TEST(StateRun, GoesOnWithWhatIsBeingPrepared) {
+  Small small;
+  small.submit(hours(1));
+  small.fleet.step(SchedulePass{});  // Its worker has not answered.
+  small.submit(hours(1));
+  const StateOutcome outcome = small.run();
+  ASSERT_EQ(outcome.later.size(), 1U);
+  EXPECT_GE(outcome.later[0].in, hours(1));
+  EXPECT_LT(outcome.later[0].in, hours(1) + minutes(10));
+}
+
+TEST(StateRun, EndsJobsWhenTheForecastSays) {
+  Small small(true);
+  for (int i = 0; i < 30; ++i) {
+    small.submit(hours(10));
+    small.fleet.settle();
+    small.world.at = small.world.at + hours(1);
+    const auto running = small.fleet.at("n1").attempts;
+    for (const auto& [key, report] : running) small.fleet.at("n1").end(key, CauseKind::kCompleted);
+    small.fleet.settle();
+  }
+  small.submit(hours(10));
+  small.fleet.settle();
+  small.submit(hours(10));
+  const StateOutcome outcome = small.run();
+  ASSERT_EQ(outcome.later.size(), 1U);
+  EXPECT_LT(outcome.later[0].in, hours(3));
+}
+
 ClusterConfig with_all_kinds() {
   ClusterConfig config = World::config();
   config.queues.push_back(config.queues[0]);
