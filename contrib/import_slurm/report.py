@@ -52,7 +52,8 @@ class Report:
             + (f" ({gpus})" if gpus else ""),
         ]
         if "usage_rows" in counts:
-            lines.append(f"usage      {counts['usage_rows']} rows of sshare: gpuadmin usage import usage.csv")
+            rows = counts["usage_rows"]
+            lines.append(f"usage      {rows} rows of sshare: gpuadmin usage import usage.csv")
         lines += [f"{kind:10} {len(self.of_kind(kind))}" for kind, _ in TITLES]
         return "\n".join(lines)
 

@@ -101,7 +101,9 @@ void begin_epoch(Step& step, const BeginEpoch& command) {
 
 void schedule(Step& step, const SchedulePass& command) {
   Brain& brain = step.brain();
-  PassDesk desk{brain.cluster, brain.board, step.now().at,
+  PassDesk desk{brain.cluster,
+                brain.board,
+                step.now().at,
                 [&step](AttemptStarted event) {
                   const AttemptKey key = event.key;
                   step.emit(std::move(event));
@@ -173,8 +175,8 @@ void estimate_starts(Step& step, const EstimateStarts& command) {
 
 void rebuild_board(Step& step, const RebuildBoard& command) {
   if (command.who.role != Role::kAdmin) {
-    return step.refuse(fail(ErrorCode::kConflict,
-                            "only an administrator may have what is remembered made anew"));
+    return step.refuse(
+        fail(ErrorCode::kConflict, "only an administrator may have what is remembered made anew"));
   }
   step.emit(BoardRebuilt{});
   step.want_pass();
