@@ -109,6 +109,5 @@ struct UsageSetBody {
     visit(1, "lines", self.lines);
   }
 };
-constexpr std::size_t kUsageLinesMax = 10'000;
 
 }  // namespace muster

@@ -119,7 +119,6 @@ struct SetUsage {
   Requester who;
   std::vector<UsedBefore> lines;
 };
-constexpr std::uint64_t kGpuSecondsSetMax = 1'000'000'000'000;  // A million GPUs for 11 days.
 
 enum class NodeVerb : std::uint8_t { kDrain, kResume, kRemove, kConfirmDead };
 struct ChangeNodes {

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "base/types/text.h"
+#include "base/types/usage_limits.h"
+#include "controller/core/decide/known.h"
 
 namespace muster {
 namespace {
@@ -13,11 +15,9 @@ constexpr std::uint64_t kAmountOfGpuSecond = 1'000'000;  // Milli-GPU × millise
 Error no_account(const Cluster& cluster, const std::string& name) {
   std::vector<std::string_view> known;
   for (const AccountConfig& account : cluster.config().accounts) known.push_back(account.name);
-  const std::string_view near = nearest_match(name, known);
   return fail(ErrorCode::kNotFound,
               "there is no account " + escape_for_terminal(name) +
-                  (near.empty() ? "; gpuadmin account list shows them"
-                                : "; did you mean " + std::string(near) + "?"));
+                  suggestion_or(name, known, "gpuadmin account list shows them"));
 }
 
 }  // namespace

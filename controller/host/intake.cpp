@@ -9,6 +9,7 @@
 #include "base/message/json.h"
 #include "base/message/share_request.h"
 #include "base/types/text.h"
+#include "base/types/usage_limits.h"
 #include "controller/host/config_objects.h"
 #include "controller/host/policy_run.h"
 #include "controller/host/submission.h"
@@ -363,17 +364,17 @@ void Intake::set_usage(const Caller& caller, const Request& request) {
   if (!body) return refuse(caller, body.error());
   if (body->lines.size() > kUsageLinesMax)
     return refuse(caller, fail(ErrorCode::kLimit, "usage: more than 10000 lines; set it in parts"));
-  SetUsage command{caller.who, {}};
   std::uint64_t sum = 0;
+  for (const UsageLine& line : body->lines) sum += std::min(line.gpu_seconds, kGpuSecondsSetMax);
+  const std::string what = std::to_string(body->lines.size()) + " users of accounts, " +
+                           std::to_string(sum) + " GPU-seconds";
+  if (!audited(caller, request.verb, what)) return;
+  SetUsage command{caller.who, {}};
   for (const UsageLine& line : body->lines) {
     const auto uid = Users::uid_of(line.user);
     if (!uid) return refuse(caller, uid.error());
     command.lines.push_back({{line.account, *uid}, line.gpu_seconds});
-    sum += std::min(line.gpu_seconds, kGpuSecondsSetMax);
   }
-  const std::string what = std::to_string(body->lines.size()) + " users of accounts, " +
-                           std::to_string(sum) + " GPU-seconds";
-  if (!audited(caller, request.verb, what)) return;
   push(caller, std::move(command));
 }
 

@@ -7,6 +7,7 @@
 #include "base/message/share_request.h"
 #include "base/types/size.h"
 #include "base/types/text.h"
+#include "base/types/usage_limits.h"
 #include "submit/cli/admin.h"
 #include "submit/cli/caller.h"
 #include "submit/cli/terminal.h"
@@ -18,7 +19,6 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kLineBytesMax = 4096;
-constexpr std::uint64_t kGpuSecondsMax = 1'000'000'000'000;
 
 Error at(const std::string& place, const Error& error) {
   return fail(error.code, place + error.message);
@@ -29,7 +29,7 @@ Result<UsageLine> line_of(const std::string& account, const std::string& user,
   if (const auto fine = check_name(account); !fine) return fine.error();
   const std::array users{user};
   if (const auto known = users_must_exist(users); !known) return known.error();
-  const auto count = parse_count(gpu_seconds, 0, kGpuSecondsMax);
+  const auto count = parse_count(gpu_seconds, 0, kGpuSecondsSetMax);
   if (!count) return fail(ErrorCode::kInvalid, "GPU-seconds: " + count.error().message);
   return UsageLine{account, user, *count};
 }

@@ -36,6 +36,12 @@ std::set<std::string> features_of(const Ledger& ledger) {
 
 }  // namespace
 
+std::string suggestion_or(const std::string& word, const std::vector<std::string_view>& known,
+                          const std::string& otherwise) {
+  const std::string_view near = nearest_match(word, known);
+  return near.empty() ? "; " + otherwise : "; did you mean " + std::string(near) + "?";
+}
+
 std::string suggestion(const std::string& word, const std::set<std::string>& known) {
   const std::vector<std::string_view> names(known.begin(), known.end());
   const std::string_view near = nearest_match(word, names);

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/types/resources.h"
@@ -14,6 +15,10 @@ namespace muster {
 
 // "; did you mean X?", else "; there are: …", else nothing.
 std::string suggestion(const std::string& word, const std::set<std::string>& known);
+
+// "; did you mean X?", else "; <otherwise>".
+std::string suggestion_or(const std::string& word, const std::vector<std::string_view>& known,
+                          const std::string& otherwise);
 
 // Nodes and features that no node of the cluster has. kNotFound with the nearest right name.
 Result<void> check_known(const Cluster& cluster, const Ledger& ledger, const Group& group);

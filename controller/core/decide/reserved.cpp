@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/types/text.h"
+#include "controller/core/decide/known.h"
 
 namespace muster {
 namespace {
@@ -29,11 +30,9 @@ Result<void> check_reservation(const Cluster& cluster, const std::string& user,
     for (const auto& [name, reservation] : cluster.reservations()) {
       if (!reservation.maintenance) names.push_back(name);
     }
-    const std::string_view near = nearest_match(terms.reservation, names);
-    return fail(ErrorCode::kNotFound,
-                "--reservation: there is no " + shown(terms.reservation) +
-                    (near.empty() ? "; gpuadmin reservation list shows them"
-                                  : "; did you mean " + std::string(near) + "?"));
+    return fail(ErrorCode::kNotFound, "--reservation: there is no " + shown(terms.reservation) +
+                                          suggestion_or(terms.reservation, names,
+                                                        "gpuadmin reservation list shows them"));
   }
   if (own->maintenance) {
     return fail(ErrorCode::kConflict,

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/types/rng.h"
+#include "base/types/usage_limits.h"
 #include "controller/core/decide/share.h"
 #include "tests/unit/core/world.h"
 
