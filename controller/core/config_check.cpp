@@ -254,13 +254,13 @@ std::optional<QosFlaw> qos_flaw(const std::vector<QosConfig>& all) {
     }
   }
   const std::set<std::string> circles = in_circles(all);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::string text = circles.empty() ? "" : circle_text(all, circles);
-    if (text.empty()) break;
-    if (text.substr(0, text.find(',')) != all[i].name) continue;
-    return QosFlaw{i, "goes in a circle (" + text + "): jobs would stop each other in turn"};
-  }
-  return std::nullopt;
+  if (circles.empty()) return std::nullopt;
+  const std::string text = circle_text(all, circles);
+  const std::string first = text.substr(0, text.find(','));
+  const auto at =
+      std::find_if(all.begin(), all.end(), [&](const QosConfig& one) { return one.name == first; });
+  return QosFlaw{static_cast<std::size_t>(at - all.begin()),
+                 "goes in a circle (" + text + "): jobs would stop each other in turn"};
 }
 
 Result<void> check_quotas(const ClusterConfig& config) {
