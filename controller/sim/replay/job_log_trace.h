@@ -8,6 +8,7 @@
 
 #include "base/types/result.h"
 #include "base/types/time.h"
+#include "controller/sim/replay/trace_value.h"
 
 namespace muster {
 
@@ -28,13 +29,12 @@ class JobLogColumns {
   Result<JobLogRow> read(const std::string& line) const;
 
  private:
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t columns_ = 0;
-  std::size_t submitted_ = kNone;
-  std::size_t run_ = kNone;
-  std::size_t gpus_ = kNone;
-  std::size_t user_ = kNone;
-  std::size_t name_ = kNone;
+  std::size_t submitted_ = kNoColumn;
+  std::size_t run_ = kNoColumn;
+  std::size_t gpus_ = kNoColumn;
+  std::size_t user_ = kNoColumn;
+  std::size_t name_ = kNoColumn;
 };
 
 // The fields of one line of csv (RFC 4180; no field goes over the end of a line). kInvalid when a

@@ -8,6 +8,7 @@
 
 #include "base/types/result.h"
 #include "base/types/time.h"
+#include "controller/sim/replay/trace_value.h"
 
 namespace muster {
 
@@ -32,17 +33,16 @@ class SacctColumns {
   const std::string* field(const std::vector<std::string>& fields, std::size_t column) const;
   Result<Duration> run_of(const std::vector<std::string>& fields) const;
 
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t columns_ = 0;
-  std::size_t id_ = kNone;
-  std::size_t submit_ = kNone;
-  std::size_t state_ = kNone;
-  std::size_t elapsed_ = kNone;
-  std::size_t elapsed_raw_ = kNone;
-  std::size_t allocated_ = kNone;
-  std::size_t requested_ = kNone;
-  std::size_t user_ = kNone;
-  std::size_t name_ = kNone;
+  std::size_t id_ = kNoColumn;
+  std::size_t submit_ = kNoColumn;
+  std::size_t state_ = kNoColumn;
+  std::size_t elapsed_ = kNoColumn;
+  std::size_t elapsed_raw_ = kNoColumn;
+  std::size_t allocated_ = kNoColumn;
+  std::size_t requested_ = kNoColumn;
+  std::size_t user_ = kNoColumn;
+  std::size_t name_ = kNoColumn;
 };
 
 // "billing=8,cpu=8,gres/gpu=2,mem=64G": 2. Without a total, the sum over types; nothing: 0. Null

@@ -2,9 +2,7 @@
 #include "controller/sim/replay/trace_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <ctime>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -12,6 +10,7 @@
 #include "base/types/text.h"
 #include "controller/sim/replay/job_log_trace.h"
 #include "controller/sim/replay/sacct_trace.h"
+#include "controller/sim/replay/trace_value.h"
 
 namespace muster {
 namespace {
@@ -20,39 +19,25 @@ constexpr std::size_t kLineBytesMax = 4096;
 constexpr std::size_t kOwnersMax = 100'000;
 constexpr std::size_t kSwfFields = 18;
 
-Error bad(const std::string& message) { return fail(ErrorCode::kInvalid, message); }
-
-std::string quoted(const std::string& text) { return "'" + escape_for_terminal(text) + "'"; }
-
 std::optional<double> number_in(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return {};
-  return value;
+  const auto value = number_as<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 Result<Duration> run_in(const std::string& text) {
   const std::optional<double> value = number_in(text);
-  if (!value) return bad("the run time " + quoted(text) + " is not a number of seconds");
+  if (!value)
+    return bad_trace("the run time " + quoted_field(text) + " is not a number of seconds");
   if (*value < 0 || *value > static_cast<double>(kTraceRunMax.seconds()))
-    return bad("the run time " + quoted(text) + " is not between 0 and 3650 days");
+    return bad_trace("the run time " + quoted_field(text) + " is not between 0 and 3650 days");
   return Duration{std::llround(*value * 1e6)};
 }
 
 Result<std::uint32_t> gpus_in(const std::string& text) {
   const std::optional<double> value = number_in(text);
   if (!value || *value < 0 || *value > kTraceGpusMax || *value != std::floor(*value))
-    return bad(quoted(text) + " is not a number of GPUs");
+    return bad_trace(quoted_field(text) + " is not a number of GPUs");
   return static_cast<std::uint32_t>(*value);
-}
-
-// "2017-10-09 07:01:55"
-Result<Instant> utc_in(const std::string& text) {
-  std::tm when{};
-  const char* rest = strptime(text.c_str(), "%Y-%m-%d %H:%M:%S", &when);
-  if (rest == nullptr || *rest != '\0')
-    return bad(quoted(text) + " is not a time such as 2017-10-09 07:01:55");
-  return Instant{std::int64_t{timegm(&when)} * 1'000'000};
 }
 
 std::vector<std::string> columns_of(const std::string& line) {
@@ -74,7 +59,8 @@ class Reader {
     for (std::size_t number = 1; std::getline(file, line); ++number) {
       if (!line.empty() && line.back() == '\r') line.pop_back();
       const Result<void> taken = take(line, number);
-      if (!taken) return bad(path_ + ":" + std::to_string(number) + ": " + taken.error().message);
+      if (!taken)
+        return bad_trace(path_ + ":" + std::to_string(number) + ": " + taken.error().message);
     }
     if (file.bad()) return fail(ErrorCode::kUnavailable, path_ + ": reading failed");
     return std::move(jobs_);
@@ -82,22 +68,22 @@ class Reader {
 
  private:
   Result<void> take(const std::string& line, std::size_t number) {
-    if (line.size() > kLineBytesMax) return bad("the line is longer than 4096 bytes");
+    if (line.size() > kLineBytesMax) return bad_trace("the line is longer than 4096 bytes");
     if (line.empty()) return {};
-    if (jobs_.size() == kTraceJobsMax) return bad("more than 10000000 jobs");
+    if (jobs_.size() == kTraceJobsMax) return bad_trace("more than 10000000 jobs");
     if (format_ == TraceFormat::kSwf) return line[0] == ';' ? Result<void>() : take_swf(line);
     if (format_ == TraceFormat::kSacct) return number == 1 ? take_header(line) : take_sacct(line);
     if (format_ == TraceFormat::kMuster) return number == 1 ? take_names(line) : take_logged(line);
     if (number > 1) return take_philly(line);
     return line.starts_with("timestamp,") ? Result<void>()
-                                          : bad("the header timestamp,… is missing");
+                                          : bad_trace("the header timestamp,… is missing");
   }
 
   Result<void> take_philly(const std::string& line) {
     const std::vector<std::string> fields = columns_of(line);
     if (fields.size() != 5)
-      return bad("5 columns are expected, here are " + std::to_string(fields.size()));
-    const Result<Instant> submitted = utc_in(fields[0]);
+      return bad_trace("5 columns are expected, here are " + std::to_string(fields.size()));
+    const Result<Instant> submitted = utc_by("%Y-%m-%d %H:%M:%S", fields[0], "2017-10-09 07:01:55");
     if (!submitted) return submitted.error();
     return add(*submitted, fields[1], fields[2], fields[4]);
   }
@@ -108,10 +94,11 @@ class Reader {
     for (std::string word; words >> word;) fields.push_back(word);
     if (fields.empty()) return {};
     if (fields.size() != kSwfFields)
-      return bad("18 fields are expected, here are " + std::to_string(fields.size()));
+      return bad_trace("18 fields are expected, here are " + std::to_string(fields.size()));
     const std::optional<double> submitted = number_in(fields[1]);
     if (!submitted || std::abs(*submitted) > 1e11)
-      return bad("the submit time " + quoted(fields[1]) + " is not a number of seconds");
+      return bad_trace("the submit time " + quoted_field(fields[1]) +
+                       " is not a number of seconds");
     const std::string& processors = fields[4].starts_with('-') ? fields[7] : fields[4];
     if (fields[3].starts_with('-') || processors.starts_with('-')) return {};  // It never ran.
     return add(Instant{std::llround(*submitted * 1e6)}, fields[3], processors, fields[11]);
@@ -128,7 +115,7 @@ class Reader {
     Result<std::optional<SacctRow>> row = sacct_.read(line);
     if (!row) return row.error();
     if (!*row) return {};
-    if ((*row)->run > kTraceRunMax) return bad("the job ran for more than 3650 days");
+    if ((*row)->run > kTraceRunMax) return bad_trace("the job ran for more than 3650 days");
     const Result<std::uint32_t> owner = number_of((*row)->user);
     if (!owner) return owner.error();
     jobs_.push_back(
@@ -159,7 +146,7 @@ class Reader {
 
   Result<std::uint32_t> number_of(const std::string& owner) {
     const auto known = owners_.try_emplace(owner, static_cast<std::uint32_t>(owners_.size()));
-    if (owners_.size() > kOwnersMax) return bad("more than 100000 owners of jobs");
+    if (owners_.size() > kOwnersMax) return bad_trace("more than 100000 owners of jobs");
     return known.first->second;
   }
 
