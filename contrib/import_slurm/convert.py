@@ -330,12 +330,17 @@ class Conversion:
             seconds = 3600
         priority.put(ours, duration(seconds))
 
-    def take_billing(self, priority):
-        """TRESBillingWeights: what a CPU and each type of GPU count for, where partitions agree."""
+    def billing_told(self):
+        """{TRESBillingWeights as written: the first partition that says so}."""
         told = {}
         for part in self.site.partitions.values():
             if "tresbillingweights" in part.keys:
                 told.setdefault(part.text("tresbillingweights"), part)
+        return told
+
+    def take_billing(self, priority):
+        """TRESBillingWeights: what a CPU and each type of GPU count for, where partitions agree."""
+        told = self.billing_told()
         if not told:
             return
         written, part = next(iter(told.items()))
@@ -436,14 +441,13 @@ class Conversion:
         if self.usage is not None:
             self.report.counts["usage_rows"] = len(self.usage)
 
-
     def gpu_seconds_of_unit(self):
         """What one of RawUsage is worth: its part of a second of the whole cluster, in GPUs."""
-        told = {p.text("tresbillingweights") for p in self.site.partitions.values()} - {""}
-        weights = billing_of(min(told)) if len(told) == 1 else {"cpu": 1.0}
+        told = [written for written in self.billing_told() if written]
+        weights = billing_of(told[0]) if len(told) == 1 else {"cpu": 1.0}
         billed = 0.0
         for node in self.site.nodes.values():
-            cpus = int(node.text("cpus") or node.text("procs") or 1)
+            cpus = int(node.cpus_text() or 1)
             billed += weights.get("cpu", 0) * cpus
             for kind, number in self.gpus_of(node).items():
                 billed += weights.get(f"gres/gpu:{kind}", weights.get("gres/gpu", 0)) * number

@@ -17,6 +17,9 @@ class Node:
     def text(self, key, default=""):
         return self.keys[key].value if key in self.keys else default
 
+    def cpus_text(self):
+        return self.text("cpus") or self.text("procs")
+
 
 @dataclass
 class Partition:
