@@ -41,37 +41,8 @@ std::vector<NewJob> mixed(std::size_t count, std::uint64_t seed) {
   return jobs;
 }
 
-// 10,000 nodes of 8 GPUs, 5 % of the GPUs free and scattered, 100,000 jobs of 500 shapes waiting,
-// 500 ends a second while a pass goes on.
-Site site_10k_100k() {
-  Site site(2, true);
-  site.add_nodes(10000, {});
-  std::vector<NewJob> ones(80000, Site::job(1, 1));
-  for (std::size_t i = 0; i < ones.size(); i += 10) ones[i].spec.queue = "spot";
-  for (NewJob& job : ones)
-    job.spec.time_limit = minutes(static_cast<std::int64_t>(site.rng().between(30, 2000)));
-  site.submit(std::move(ones));
-  site.pass();
-  std::vector<AttemptKey> keys;
-  for (const auto& [key, attempt] : site.engine().cluster().attempts()) keys.push_back(key);
-  for (const AttemptKey& key : keys) {
-    if (site.rng().below(20) == 0) site.end(*site.engine().cluster().find_attempt(key));
-  }
-  for (std::uint32_t user = 0; user < 100; ++user) {
-    std::vector<NewJob> jobs;
-    for (std::uint32_t i = 0; i < 1000; ++i) {
-      const std::uint64_t shape = site.rng().below(500);
-      NewJob job = Site::job(static_cast<std::uint32_t>(shape % 16 + 1),
-                             static_cast<std::uint32_t>(2 + shape % 7));
-      job.spec.groups[0].cpus_per_node = static_cast<std::uint32_t>(shape / 16 + 1);
-      job.spec.time_limit = hours(static_cast<std::int64_t>(1 + site.rng().below(40)));
-      job.spec.account = "lab" + std::to_string(user % 20);
-      jobs.push_back(job);
-    }
-    site.submit(std::move(jobs), 2000 + user);
-  }
-  return site;
-}
+// 500 ends a second while a pass goes on, and a queue that may stop jobs of another.
+Site site_10k_100k() { return busy_site(10000, 100000, 500, true); }
 
 void pass_10k_100k(int runs) {
   Site site = site_10k_100k();

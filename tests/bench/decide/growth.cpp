@@ -17,11 +17,31 @@ void end_some(Site& site, std::uint64_t of) {
   }
 }
 
-// Full of jobs of one GPU, then 5 % of them ended, then `jobs` of `shapes` wait.
-Site busy_site(std::uint32_t nodes, std::uint32_t jobs, std::uint32_t shapes) {
-  Site site(2);
+Times passes_of(Site& site, int runs, Times& steps) {
+  Times passes;
+  for (int run = 0; run < runs; ++run) {
+    double took = 0;
+    for (bool wanted = true; wanted;) {
+      wanted = site.pass_step(steps);
+      took += steps.back();
+    }
+    passes.push_back(took);
+    for (int i = 0; i < 100 && site.running() != 0; ++i)
+      site.end(site.engine().cluster().attempts().begin()->second);
+    site.wait(seconds(31));
+  }
+  return passes;
+}
+
+}  // namespace
+
+Site busy_site(std::uint32_t nodes, std::uint32_t jobs, std::uint32_t shapes, bool preempting) {
+  Site site(2, preempting);
   site.add_nodes(nodes, {});
   std::vector<NewJob> ones(std::size_t{nodes} * 8, Site::job(1, 1));
+  if (preempting) {
+    for (std::size_t i = 0; i < ones.size(); i += 10) ones[i].spec.queue = "spot";
+  }
   for (NewJob& job : ones)
     job.spec.time_limit = minutes(static_cast<std::int64_t>(site.rng().between(30, 2000)));
   site.submit(std::move(ones));
@@ -43,24 +63,6 @@ Site busy_site(std::uint32_t nodes, std::uint32_t jobs, std::uint32_t shapes) {
   }
   return site;
 }
-
-Times passes_of(Site& site, int runs, Times& steps) {
-  Times passes;
-  for (int run = 0; run < runs; ++run) {
-    double took = 0;
-    for (bool wanted = true; wanted;) {
-      wanted = site.pass_step(steps);
-      took += steps.back();
-    }
-    passes.push_back(took);
-    for (int i = 0; i < 100 && site.running() != 0; ++i)
-      site.end(site.engine().cluster().attempts().begin()->second);
-    site.wait(seconds(31));
-  }
-  return passes;
-}
-
-}  // namespace
 
 double place_half(std::uint32_t nodes, std::vector<NewJob> jobs, std::uint64_t seed) {
   Site site(seed + 1);

@@ -5,6 +5,11 @@
 
 namespace muster {
 
+// Nodes of 8 GPUs full of jobs of one GPU, then 5 % of these ended, scattered; `jobs` of `shapes`
+// wait. `preempting`: one of ten that run is of a queue whose jobs those that wait may stop.
+Site busy_site(std::uint32_t nodes, std::uint32_t jobs, std::uint32_t shapes,
+               bool preempting = false);
+
 // `jobs` on nodes of four types that are half full at random, every other job for two of the
 // types; until all that fits is started. Milliseconds.
 double place_half(std::uint32_t nodes, std::vector<NewJob> jobs, std::uint64_t seed);
