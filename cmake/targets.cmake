@@ -115,7 +115,6 @@ function(muster_fuzz name)
   add_test(NAME ${name} COMMAND ${name} -max_total_time=${MUSTER_FUZZ_SECONDS} -timeout=5 -rss_limit_mb=2048
     -print_final_stats=1 -artifact_prefix=${PROJECT_BINARY_DIR}/fuzz/${name}- ${corpus})
   set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 120)
-  set_property(GLOBAL APPEND PROPERTY MUSTER_FUZZERS ${name})
 endfunction()
 
 # muster_bench(name sources… uses libs…): built on demand by tests/bench/run, never part of a test run.
