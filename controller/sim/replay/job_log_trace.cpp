@@ -63,7 +63,7 @@ Result<JobLogColumns> JobLogColumns::from_header(const std::string& line) {
   return columns;
 }
 
-Result<JobLogRow> JobLogColumns::read(const std::string& line) const {
+Result<TraceRow> JobLogColumns::read(const std::string& line) const {
   Result<std::vector<std::string>> split = csv_fields(line);
   if (!split) return split.error();
   std::vector<std::string>& fields = *split;
@@ -78,7 +78,7 @@ Result<JobLogRow> JobLogColumns::read(const std::string& line) const {
   const auto gpus = number_as<std::uint32_t>(fields[gpus_]);
   if (!gpus || *gpus > kTraceGpusMax)
     return bad_trace("gpus " + quoted_field(fields[gpus_]) + " is not between 0 and 100000");
-  JobLogRow row{*submitted, Duration{std::llround(*run * 1e6)}, *gpus, {}, {}};
+  TraceRow row{*submitted, Duration{std::llround(*run * 1e6)}, *gpus, {}, {}};
   if (user_ != kNoColumn) row.user = std::move(fields[user_]);
   if (name_ != kNoColumn) row.name = std::move(fields[name_]);
   return row;

@@ -12,21 +12,13 @@
 
 namespace muster {
 
-// An element that ran and has ended.
-struct JobLogRow {
-  Instant submitted;  // UTC.
-  Duration run;       // Of all its attempts.
-  std::uint32_t gpus = 0;
-  std::string user;
-  std::string name;
-};
-
 class JobLogColumns {
  public:
   // From the header. submitted, run_seconds and gpus are needed; user_name and name are used, all
   // others passed over, in any order.
   static Result<JobLogColumns> from_header(const std::string& line);
-  Result<JobLogRow> read(const std::string& line) const;
+  // An element that ran and has ended; `run` is of all its attempts.
+  Result<TraceRow> read(const std::string& line) const;
 
  private:
   std::size_t columns_ = 0;

@@ -111,15 +111,15 @@ Result<Duration> SacctColumns::run_of(const std::vector<std::string>& fields) co
   return bad_trace("Elapsed " + quoted_field(*text) + " is not a time such as 1-02:03:04");
 }
 
-Result<std::optional<SacctRow>> SacctColumns::read(const std::string& line) const {
+Result<std::optional<TraceRow>> SacctColumns::read(const std::string& line) const {
   const std::vector<std::string> fields = fields_of(line);
   if (const Result<void> fits = check_width(fields, columns_); !fits) return fits.error();
-  if (fields[id_].find('.') != std::string::npos) return std::optional<SacctRow>();  // A step.
+  if (fields[id_].find('.') != std::string::npos) return std::optional<TraceRow>();  // A step.
   if (const std::string* state = field(fields, state_); state != nullptr && !has_ended(*state))
-    return std::optional<SacctRow>();
+    return std::optional<TraceRow>();
   const Result<Duration> run = run_of(fields);
   if (!run) return run.error();
-  if (run->us == 0) return std::optional<SacctRow>();
+  if (run->us == 0) return std::optional<TraceRow>();
   const Result<Instant> submitted =
       utc_by("%Y-%m-%dT%H:%M:%S", fields[submit_], "2026-09-01T07:01:55");
   if (!submitted) return submitted.error();
@@ -128,10 +128,10 @@ Result<std::optional<SacctRow>> SacctColumns::read(const std::string& line) cons
   const auto gpus = tres == nullptr ? std::uint64_t{0} : gpus_in_tres(*tres);
   if (!gpus || *gpus > kTraceGpusMax)
     return bad_trace(quoted_field(*tres) + " has no number of GPUs between 0 and 100000");
-  SacctRow row{*submitted, *run, static_cast<std::uint32_t>(*gpus), {}, {}};
+  TraceRow row{*submitted, *run, static_cast<std::uint32_t>(*gpus), {}, {}};
   if (const std::string* user = field(fields, user_)) row.user = *user;
   if (const std::string* name = field(fields, name_)) row.name = *name;
-  return std::optional<SacctRow>(std::move(row));
+  return std::optional<TraceRow>(std::move(row));
 }
 
 }  // namespace muster

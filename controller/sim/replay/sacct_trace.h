@@ -12,22 +12,14 @@
 
 namespace muster {
 
-// A job, or one of its attempts: -D shows each on a line of its own.
-struct SacctRow {
-  Instant submitted;  // As Slurm wrote it: local time, taken for UTC.
-  Duration run;
-  std::uint32_t gpus = 0;
-  std::string user;
-  std::string name;
-};
-
 class SacctColumns {
  public:
   // From the header. JobID, Submit, Elapsed or ElapsedRaw, and AllocTRES or ReqTRES are needed;
   // User and JobName are used, all others passed over, in any order.
   static Result<SacctColumns> from_header(const std::string& line);
-  // Null for steps and for what has not run or has not ended.
-  Result<std::optional<SacctRow>> read(const std::string& line) const;
+  // A job, or one of its attempts: -D shows each on a line of its own. Times as Slurm wrote them:
+  // local, taken for UTC. Null for steps and for what has not run or has not ended.
+  Result<std::optional<TraceRow>> read(const std::string& line) const;
 
  private:
   const std::string* field(const std::vector<std::string>& fields, std::size_t column) const;

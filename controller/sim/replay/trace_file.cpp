@@ -112,15 +112,9 @@ class Reader {
   }
 
   Result<void> take_sacct(const std::string& line) {
-    Result<std::optional<SacctRow>> row = sacct_.read(line);
+    Result<std::optional<TraceRow>> row = sacct_.read(line);
     if (!row) return row.error();
-    if (!*row) return {};
-    if ((*row)->run > kTraceRunMax) return bad_trace("the job ran for more than 3650 days");
-    const Result<std::uint32_t> owner = number_of((*row)->user);
-    if (!owner) return owner.error();
-    jobs_.push_back(
-        TraceJob{(*row)->submitted, (*row)->run, (*row)->gpus, *owner, name_of((*row)->name)});
-    return {};
+    return *row ? add(**row) : Result<void>();
   }
 
   Result<void> take_names(const std::string& line) {
@@ -131,11 +125,15 @@ class Reader {
   }
 
   Result<void> take_logged(const std::string& line) {
-    const Result<JobLogRow> row = log_.read(line);
-    if (!row) return row.error();
-    const Result<std::uint32_t> owner = number_of(row->user);
+    const Result<TraceRow> row = log_.read(line);
+    return row ? add(*row) : Result<void>(row.error());
+  }
+
+  Result<void> add(const TraceRow& row) {
+    if (row.run > kTraceRunMax) return bad_trace("the job ran for more than 3650 days");
+    const Result<std::uint32_t> owner = number_of(row.user);
     if (!owner) return owner.error();
-    jobs_.push_back(TraceJob{row->submitted, row->run, row->gpus, *owner, name_of(row->name)});
+    jobs_.push_back(TraceJob{row.submitted, row.run, row.gpus, *owner, name_of(row.name)});
     return {};
   }
 
@@ -156,10 +154,7 @@ class Reader {
     if (!run) return run.error();
     const Result<std::uint32_t> gpus = gpus_in(gpus_text);
     if (!gpus) return gpus.error();
-    const Result<std::uint32_t> number = number_of(owner);
-    if (!number) return number.error();
-    jobs_.push_back(TraceJob{submitted, *run, *gpus, *number, {}});
-    return {};
+    return add(TraceRow{submitted, *run, *gpus, owner, {}});
   }
 
   std::string path_;

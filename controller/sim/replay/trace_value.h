@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,15 @@
 #include "base/types/time.h"
 
 namespace muster {
+
+// A job of a trace with named columns, or one of its attempts.
+struct TraceRow {
+  Instant submitted;  // UTC, or what is taken for it.
+  Duration run;
+  std::uint32_t gpus = 0;
+  std::string user;
+  std::string name;
+};
 
 // For a column that is not there.
 constexpr std::size_t kNoColumn = static_cast<std::size_t>(-1);
