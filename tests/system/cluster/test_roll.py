@@ -18,6 +18,16 @@ class Roll(unittest.TestCase):
     def tearDownClass(cls):
         cls.cluster.stop()
 
+    def setUp(self):
+        wait_for(
+            lambda: all(
+                row["connected"] and row["state"] == "up" and row["cpus_used"] == 0
+                for row in self.nodes().values()
+            ),
+            60,
+            "every node to be idle again after the test before",
+        )
+
     def admin(self, *words, check=True):
         return self.cluster.command("gpuadmin", *words, user="root", check=check)
 
@@ -26,13 +36,20 @@ class Roll(unittest.TestCase):
         return {row["name"]: row for row in rows}
 
     def roll(self, *words):
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [os.path.join(BIN, "gpuadmin"), "node", "roll", "n[1-3]", *words],
             env={**os.environ, "MUSTER_GATEWAY": self.cluster.gateway_socket},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
 
     def finish(self, process, code=0):
         out, err = process.communicate(timeout=90)
