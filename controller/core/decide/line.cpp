@@ -61,6 +61,7 @@ void Line::rebuild(const Cluster& cluster, const Order& order) {
   waiting_ = 0;
   levels_.clear();
   learning_.clear();
+  scored_at_ = cluster.applied_at();
   for (const QueueConfig& queue : cluster.config().queues) {
     if (goes_by_forecasts(queue)) learning_.insert(queue.name);
   }
@@ -113,7 +114,7 @@ Lane& Line::lane_for(const Cluster& cluster, const Order& order, const Job& job)
   added.queue_priority = queue == nullptr ? 0 : queue->priority;
   added.likeness = std::move(key.likeness);
   added.level = key.level;
-  const Rank rank = order.rank(cluster, job, cluster.applied_at());
+  const Rank rank = order.rank(cluster, job, scored_at_);
   added.score = rank.score;
   added.length = rank.length;
   return added;
@@ -190,7 +191,7 @@ void Line::relevel(const Cluster& cluster, const Job& job) {
 
 void Line::stand(const Cluster& cluster, const Order& order, Lane& lane, std::int64_t length_min) {
   const Job& job = *cluster.find_job(lane.jobs.begin()->second);
-  Rank rank = order.rank(cluster, job, cluster.applied_at());
+  Rank rank = order.rank(cluster, job, scored_at_);
   rank.length = std::max(rank.length, length_min);
   if (rank.score == lane.score && rank.length == lane.length) return;
   unhead(lane);
@@ -199,7 +200,9 @@ void Line::stand(const Cluster& cluster, const Order& order, Lane& lane, std::in
   head(lane);
 }
 
-LaneId Line::rescore(const Cluster& cluster, const Order& order, LaneId from, std::size_t count) {
+LaneId Line::rescore(const Cluster& cluster, const Order& order, Instant at, LaneId from,
+                     std::size_t count) {
+  scored_at_ = at;
   auto it = lanes_.upper_bound(from);
   for (; it != lanes_.end() && count != 0; ++it, --count) stand(cluster, order, it->second);
   return it == lanes_.end() ? 0 : std::prev(it)->first;

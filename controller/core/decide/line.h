@@ -79,8 +79,11 @@ class Line {
   // A pending job that was passed over may be startable now.
   void touch(const Cluster& cluster, JobId job);
 
-  // Scores so many lanes anew, those after `from` first. Answers where to go on; 0: all are done.
-  LaneId rescore(const Cluster& cluster, const Order& order, LaneId from, std::size_t count);
+  // Scores so many lanes anew as of `at`, those after `from` first. Answers where to go on; 0: all
+  // are done. A lane that comes later is scored as of the same moment: else a job that came last
+  // would have the age of now, and the others that of half a minute ago.
+  LaneId rescore(const Cluster& cluster, const Order& order, Instant at, LaneId from,
+                 std::size_t count);
 
   const std::map<LaneId, Lane>& lanes() const { return lanes_; }
   const std::map<ShapeId, Shape>& shapes() const { return shapes_; }
@@ -144,6 +147,7 @@ class Line {
   std::map<LaneKey, LaneId> lane_ids_;
   std::set<std::string> learning_;         // Queues that go by learned run times.
   std::map<JobId, std::uint32_t> levels_;  // Of those in line, where not 0 (decide/attained).
+  Instant scored_at_;
   std::set<LaneId> fresh_;
   DemandId demand_next_ = 1;
   ShapeId shape_next_{1};

@@ -60,8 +60,8 @@ class Pass {
       desk_.board.order.count_gpus(desk_.cluster);
       desk_.board.order.shares.refresh(desk_.cluster, desk_.now);
     }
-    cursor_.score_next =
-        line_.rescore(desk_.cluster, desk_.board.order, cursor_.score_next, kLanesPerPassMax);
+    cursor_.score_next = line_.rescore(desk_.cluster, desk_.board.order, cursor_.scored_at,
+                                       cursor_.score_next, kLanesPerPassMax);
   }
 
   void begin() {
