@@ -226,6 +226,28 @@ struct ReservationsReply {
   }
 };
 
+// licences: no body.
+struct LicenceRow {
+  std::string name;
+  std::uint32_t total = 0;
+  std::uint64_t used = 0;  // By jobs that run. May be above a total that was lowered.
+  std::uint32_t free = 0;
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "name", self.name);
+    visit(2, "total", self.total);
+    visit(3, "used", self.used);
+    visit(4, "free", self.free);
+  }
+};
+struct LicencesReply {
+  std::vector<LicenceRow> rows;  // In the order of their names.
+  template <class Self, class V>
+  static void fields(Self& self, V& visit) {
+    visit(1, "rows", self.rows);
+  }
+};
+
 // ---- administration ----
 struct ReservationBody {
   std::string name;

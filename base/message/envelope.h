@@ -60,10 +60,11 @@ enum class Verb : std::uint8_t {
   kEstimates,
   kUsageSet,
   kStateDump,
+  kLicences,
 };
 template <>
 struct EnumNames<Verb> {
-  static constexpr std::array<std::string_view, 39> kNames{"ping",
+  static constexpr std::array<std::string_view, 40> kNames{"ping",
                                                            "status",
                                                            "submit",
                                                            "cancel",
@@ -101,7 +102,8 @@ struct EnumNames<Verb> {
                                                            "reservations",
                                                            "estimates",
                                                            "usage-set",
-                                                           "state-dump"};
+                                                           "state-dump",
+                                                           "licences"};
 };
 
 struct Request {

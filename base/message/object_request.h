@@ -1,4 +1,5 @@
-// Queues, accounts, QOS, users and their limits, as administrators change them at run time.
+// Queues, accounts, QOS, users, their limits, and licences, as administrators change them at run
+// time.
 #pragma once
 
 #include <string>
@@ -8,10 +9,11 @@
 
 namespace muster {
 
-enum class ObjectKind : std::uint8_t { kQueue, kAccount, kQos, kUser };
+enum class ObjectKind : std::uint8_t { kQueue, kAccount, kQos, kUser, kLicence };
 template <>
 struct EnumNames<ObjectKind> {
-  static constexpr std::array<std::string_view, 4> kNames{"queue", "account", "qos", "user"};
+  static constexpr std::array<std::string_view, 5> kNames{"queue", "account", "qos", "user",
+                                                          "licence"};
 };
 
 enum class ObjectVerb : std::uint8_t { kAdd, kSet, kRemove };

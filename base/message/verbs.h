@@ -48,6 +48,7 @@ constexpr bool is_mutating(Verb verb) {
     case Verb::kObjects:
     case Verb::kReservations:
     case Verb::kEstimates:
+    case Verb::kLicences:
       return false;
   }
   return false;

@@ -144,11 +144,13 @@ struct PriorityConfig {
 struct LicenceConfig {
   std::string name;
   std::uint32_t total = 0;
+  bool at_run_time = false;  // Set by gpuadmin: a reload leaves it as it is.
   auto operator<=>(const LicenceConfig&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "name", self.name);
     visit(2, "total", self.total);
+    visit(3, "at_run_time", self.at_run_time);
   }
 };
 

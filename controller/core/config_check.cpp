@@ -298,6 +298,7 @@ Result<void> check_config(const ClusterConfig& config) {
   if (const Result<void> quotas = check_quotas(config); !quotas) return quotas;
   if (const Result<void> qos = check_all_qos(config); !qos) return qos;
   if (const Result<void> names = check_names(config.users, "user"); !names) return names;
+  if (const Result<void> names = check_names(config.licences, "licence"); !names) return names;
   const PriorityConfig& priority = config.priority;
   for (const std::uint32_t weight : {priority.fair_share, priority.age, priority.size}) {
     if (weight > kWeightMax)
@@ -310,7 +311,8 @@ Result<void> check_in_use(const Cluster& cluster, const ClusterConfig& next) {
   const ClusterConfig& now = cluster.config();
   Need needs[] = {{"queue", gone(now.queues, next.queues), {}},
                   {"account", gone(now.accounts, next.accounts), {}},
-                  {"qos", gone(now.qos, next.qos), {}}};
+                  {"qos", gone(now.qos, next.qos), {}},
+                  {"licence", gone(now.licences, next.licences), {}}};
   const auto is_idle = [](const Need& need) { return need.gone.empty(); };
   if (std::all_of(std::begin(needs), std::end(needs), is_idle)) return {};
   for (const auto& [id, job] : cluster.jobs()) {
@@ -318,6 +320,8 @@ Result<void> check_in_use(const Cluster& cluster, const ClusterConfig& next) {
     needs[0].look_at(job.facts().queue(), id);
     needs[1].look_at(job.facts().account(), id);
     needs[2].look_at(job.facts().qos(), id);
+    for (const LicenceCount& licence : job.facts().terms->licences)
+      needs[3].look_at(licence.name, id);
   }
   for (const Need& need : needs) {
     if (need.users.empty()) continue;
@@ -354,6 +358,7 @@ ClusterConfig join_run_time(const ClusterConfig& now, ClusterConfig file,
     if (what.starts_with("queue ")) return has(file.queues, name);
     if (what.starts_with("account ")) return has(file.accounts, name);
     if (what.starts_with("qos ")) return has(file.qos, name);
+    if (what.starts_with("licence ")) return has(file.licences, name);
     return has(file.users, name);
   };
   removed.erase(std::remove_if(removed.begin(), removed.end(),
@@ -363,6 +368,7 @@ ClusterConfig join_run_time(const ClusterConfig& now, ClusterConfig file,
   keep_run_time(now.accounts, now, "account", file.accounts, notes);
   keep_run_time(now.qos, now, "qos", file.qos, notes);
   keep_run_time(now.users, now, "user", file.users, notes);
+  keep_run_time(now.licences, now, "licence", file.licences, notes);
   file.removed = std::move(removed);
   return file;
 }

@@ -340,6 +340,8 @@ Standing Engine::standing(Instant now) const {
   return standing;
 }
 
+std::vector<LicenceUse> Engine::licences() const { return impl_->brain.board.licences.all(); }
+
 const Cluster& Engine::cluster() const { return impl_->brain.cluster; }
 const Liveness& Engine::liveness() const { return impl_->brain.liveness; }
 Seq Engine::seq_last() const { return impl_->brain.seq; }

@@ -22,6 +22,7 @@ namespace muster {
 
 struct StartTable;  // decide/estimate.h
 class StartTrial;   // decide/start_trial.h
+struct LicenceUse;  // decide/licences.h
 
 struct Now {
   Instant at;
@@ -80,6 +81,8 @@ class Engine {
   // Who used how much of their share, and what jobs' turns are counted from, up to now. Costs by
   // accounts and users.
   Standing standing(Instant now) const;
+  // How many of each licence there are, and what running jobs hold of them. By name.
+  std::vector<LicenceUse> licences() const;
 
   const Cluster& cluster() const;
   const Liveness& liveness() const;

@@ -6,6 +6,7 @@
 
 #include "base/types/hostlist.h"
 #include "base/types/text.h"
+#include "controller/config/cluster_reader.h"
 #include "controller/config/object_reader.h"
 #include "controller/config/setting.h"
 
@@ -167,6 +168,13 @@ ObjectRow row_of(const UserConfig& user) {
   return row.take();
 }
 
+ObjectRow row_of(const LicenceConfig& licence) {
+  Rows row;
+  row.begin(ObjectKind::kLicence, licence);
+  row.number("total", licence.total, -1);
+  return row.take();
+}
+
 }  // namespace
 
 ObjectsReply objects_of(const ClusterConfig& config) {
@@ -181,6 +189,7 @@ ObjectsReply objects_of(const ClusterConfig& config) {
   }
   for (const QosConfig& qos : config.qos) reply.rows.push_back(row_of(qos));
   for (const UserConfig& user : config.users) reply.rows.push_back(row_of(user));
+  for (const LicenceConfig& licence : config.licences) reply.rows.push_back(row_of(licence));
   reply.removed = config.removed;
   return reply;
 }
@@ -195,6 +204,8 @@ Result<ClusterConfig> change_object(const ClusterConfig& now, const ObjectChange
         return change_in(next.accounts, change, read_account);
       case ObjectKind::kQos:
         return change_in(next.qos, change, read_qos);
+      case ObjectKind::kLicence:
+        return change_in(next.licences, change, read_licence);
       case ObjectKind::kUser:
         break;
     }

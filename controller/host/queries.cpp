@@ -9,6 +9,7 @@
 #include "base/daemon/log.h"
 #include "base/message/codec.h"
 #include "base/message/json.h"
+#include "controller/core/decide/licences.h"
 #include "controller/host/clock.h"
 #include "controller/host/config_objects.h"
 #include "controller/host/listing.h"
@@ -69,6 +70,7 @@ void Queries::stop() {
 void Queries::take(const Caller& caller, Request request) {
   if (request.verb == Verb::kWhy) return why(caller, request);
   if (request.verb == Verb::kEstimates) return estimates(caller);
+  if (request.verb == Verb::kLicences) return licences(caller);
   if (request.verb == Verb::kShares || request.verb == Verb::kTurns)
     return standings(caller, request);
   WorkQueue& queue = request.verb == Verb::kAccounting ? reports_ : pool_;
@@ -389,11 +391,20 @@ WhyReply not_waiting(const JobView& view, Element element, const ViewState& stat
 
 }  // namespace
 
+void Queries::refuse_busy(const Caller& caller) {
+  parts_.respond(caller,
+                 refusal(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), 500));
+}
+
+void Queries::look(const Caller& caller, EngineLook look) {
+  if (!parts_.engine.look(std::move(look))) refuse_busy(caller);
+}
+
 void Queries::why(const Caller& caller, const Request& request) {
   const auto body = decode<JobBody>(request.body);
   if (!body) return parts_.respond(caller, refusal(caller, body.error()));
   const JobChoice choice = body->job;
-  const bool queued = parts_.engine.look([this, caller, choice](const Engine& engine, Now now) {
+  look(caller, [this, caller, choice](const Engine& engine, Now now) {
     const Job* job = engine.cluster().find_job(choice.job);
     if (job == nullptr) return parts_.respond(caller, refusal(caller, no_such_job(choice.job)));
     Element element = choice.element.value_or(Element{});
@@ -412,24 +423,27 @@ void Queries::why(const Caller& caller, const Request& request) {
     if (view == nullptr) return parts_.respond(caller, refusal(caller, no_such_job(choice.job)));
     parts_.respond(caller, answer(caller, state->seq, encode(not_waiting(*view, element, *state))));
   });
-  if (queued) return;
-  parts_.respond(caller,
-                 refusal(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), 500));
 }
 
 void Queries::estimates(const Caller& caller) {
-  const bool queued = parts_.engine.look([this, caller](const Engine& engine, Now) {
+  look(caller, [this, caller](const Engine& engine, Now) {
     const EstimatesReply reply = estimates_reply(engine.cluster().estimates(), *engine.starts());
     parts_.respond(caller, answer(caller, engine.seq_last(), encode(reply)));
   });
-  if (queued) return;
-  parts_.respond(caller,
-                 refusal(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), 500));
+}
+
+void Queries::licences(const Caller& caller) {
+  look(caller, [this, caller](const Engine& engine, Now) {
+    LicencesReply reply;
+    for (LicenceUse& licence : engine.licences())
+      reply.rows.push_back({std::move(licence.name), licence.total, licence.used, licence.free});
+    parts_.respond(caller, answer(caller, engine.seq_last(), encode(reply)));
+  });
 }
 
 // The engine hands out what it counts from; the counting is done here.
 void Queries::standings(const Caller& caller, const Request& request) {
-  const bool queued = parts_.engine.look([this, caller, request](const Engine& engine, Now now) {
+  look(caller, [this, caller, request](const Engine& engine, Now now) {
     const bool taken = reports_.push([this, caller, request, standing = engine.standing(now.at)] {
       const auto state = parts_.view.state_at(request.seen, kSeenPatience);
       auto body = state == nullptr ? Result<std::string>(fail(ErrorCode::kUnavailable,
@@ -439,13 +453,8 @@ void Queries::standings(const Caller& caller, const Request& request) {
       parts_.respond(caller, body ? answer(caller, state->seq, std::move(*body))
                                   : refusal(caller, body.error(), 200));
     });
-    if (taken) return;
-    parts_.respond(caller,
-                   refusal(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), 500));
+    if (!taken) refuse_busy(caller);
   });
-  if (queued) return;
-  parts_.respond(caller,
-                 refusal(caller, fail(ErrorCode::kLimit, "the controller is busy; retry"), 500));
 }
 
 Result<std::string> Queries::standings_for(const Caller& caller, const Request& request,

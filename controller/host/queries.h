@@ -67,8 +67,12 @@ class Queries {
   Result<ConfigReply> config(const Caller& caller, const ViewState& state);
   Result<ChangeReply> skipped(const Caller& caller, const DatabaseSkipBody& body);
   std::string status(const Caller& caller, const ViewState& state);
+  void refuse_busy(const Caller& caller);
+  // Or refuses, when the engine has too much to do.
+  void look(const Caller& caller, EngineLook look);
   void why(const Caller& caller, const Request& request);
   void estimates(const Caller& caller);
+  void licences(const Caller& caller);
   void standings(const Caller& caller, const Request& request);
   Result<std::string> standings_for(const Caller& caller, const Request& request,
                                     const Standing& standing, const ViewState& state);

@@ -1,5 +1,5 @@
-// gpuadmin queue, account, qos, user and limit: what jobs may ask for, changed at run time; and
-// config export.
+// gpuadmin queue, account, qos, user, licence and limit: what jobs may ask for, changed at run
+// time; and config export.
 #include <algorithm>
 
 #include "base/message/json.h"
@@ -16,7 +16,7 @@ using Words = std::span<const std::string>;
 
 Result<ObjectKind> kind_of(std::string_view word) {
   ObjectKind kind{};
-  if (enum_from_name(word, kind)) return kind;
+  if (enum_from_name(word, kind) && kind != ObjectKind::kLicence) return kind;
   return fail(ErrorCode::kInvalid, "\"" + escape_for_terminal(word.substr(0, 64)) +
                                        "\" is not one of queue, account, qos, user");
 }
@@ -120,7 +120,7 @@ Result<std::vector<std::string>> limit_keys(Caller& caller, ObjectKind kind,
 }
 
 std::string toml_of(const ObjectsReply& objects) {
-  std::string text = "# Queues, accounts, QOS and users as they are in force.\n";
+  std::string text = "# Queues, accounts, QOS, users and licences as they are in force.\n";
   for (const ObjectRow& row : objects.rows) {
     if (row.is_default)
       text += std::string(name_of(row.kind)) + "_default = \"" + row.name + "\"\n";

@@ -141,9 +141,9 @@ constexpr Command kCommand{
         "gpuadmin reservation set NAME options\n"
         "gpuadmin reservation remove NAME\n"
         "gpuadmin reservation list\n"
-        "gpuadmin queue|account|qos|user list\n"
-        "gpuadmin queue|account|qos|user add|set NAME KEY=VALUE…\n"
-        "gpuadmin queue|account|qos|user remove NAME\n"
+        "gpuadmin queue|account|qos|user|licence list\n"
+        "gpuadmin queue|account|qos|user|licence add|set NAME KEY=VALUE…\n"
+        "gpuadmin queue|account|qos|user|licence remove NAME\n"
         "gpuadmin limit list\n"
         "gpuadmin limit set queue|account|qos|user NAME KEY=VALUE…\n"
         "gpuadmin limit remove queue|account|qos|user NAME [KEY…]\n"
@@ -181,7 +181,7 @@ constexpr Command kCommand{
         "  reservation        keep nodes for users or accounts, or free for maintenance, at some "
         "time; jobs of others\n"
         "                     end before it, jobs submitted with --reservation run within it\n"
-        "  queue, account, qos, user\n"
+        "  queue, account, qos, user, licence\n"
         "                     add, set, remove: KEY and VALUE as in the configuration file, lists "
         "with "
         "commas;\n"
@@ -260,6 +260,10 @@ constexpr std::array kVerbs{
     VerbEntry{"user add", object_change},
     VerbEntry{"user set", object_change},
     VerbEntry{"user remove", object_change},
+    VerbEntry{"licence list", object_list},
+    VerbEntry{"licence add", object_change},
+    VerbEntry{"licence set", object_change},
+    VerbEntry{"licence remove", object_change},
     VerbEntry{"limit list", object_list},
     VerbEntry{"limit set", limit_change},
     VerbEntry{"limit add", limit_change},

@@ -19,13 +19,14 @@ namespace {
 constexpr std::array kOptions{
     Option{.name = "reservations", .letter = 'r', .help = "reservations instead of nodes"},
     Option{.name = "gpus", .letter = 'g', .help = "a line for each GPU, with who holds it"},
+    Option{.name = "licences", .letter = 'l', .help = "licences: how many are free"},
     Option{.name = "shares", .help = "accounts: their shares, what was used, and how you stand"},
 };
 
 constexpr Command kCommand{
     .name = "gpuinfo",
     .summary = "show nodes and GPUs, and who holds which",
-    .synopsis = "gpuinfo [options] [NODES…]\ngpuinfo --shares",
+    .synopsis = "gpuinfo [options] [NODES…]\ngpuinfo --licences|--reservations|--shares",
     .options = kOptions,
     .notes =
         "NODES is a list such as n1 or n[1-16]. With NODES, or with --gpus, the GPUs are shown one "
@@ -38,7 +39,8 @@ constexpr Command kCommand{
         "gpuinfo --gpus      # all GPUs and their holders\n"
         "gpuinfo n[1-4]      # these nodes\n"
         "gpuinfo --shares    # who has used how much of their share\n"
-        "gpuinfo -r          # what is reserved, for whom, and when",
+        "gpuinfo -r          # what is reserved, for whom, and when\n"
+        "gpuinfo -l          # how many licences are free",
 };
 
 Colour colour_of(const std::string& state) {
@@ -82,6 +84,23 @@ int show_reservations(const Invocation& call, Caller& caller) {
   auto reply = caller.ask<ReservationsReply>(Verb::kReservations, NoBody{});
   if (!reply) return fail_command(call, reply.error());
   print(call.json ? to_json(*reply) + "\n" : reservations_table(reply->rows, describe_stdout()));
+  return kExitOk;
+}
+
+int show_licences(const Invocation& call, Caller& caller) {
+  auto reply = caller.ask<LicencesReply>(Verb::kLicences, NoBody{});
+  if (!reply) return fail_command(call, reply.error());
+  if (call.json) {
+    print(to_json(*reply) + "\n");
+    return kExitOk;
+  }
+  Table table(
+      {{"LICENCE"}, {"TOTAL", Align::kRight}, {"USED", Align::kRight}, {"FREE", Align::kRight}});
+  for (const LicenceRow& row : reply->rows) {
+    table.add({row.name, std::to_string(row.total), std::to_string(row.used),
+               Cell(std::to_string(row.free), row.free == 0 ? Colour::kYellow : Colour::kNone)});
+  }
+  print(table.render(describe_stdout()));
   return kExitOk;
 }
 
@@ -159,8 +178,6 @@ std::string shares_table(const SharesReply& shares, const Terminal& terminal) {
 }
 
 int show_shares(const Invocation& call) {
-  if (!call.words.operands.empty())
-    return fail_usage(call, "--shares is about accounts; leave the nodes out");
   Caller caller(call);
   auto reply = caller.ask<SharesReply>(Verb::kShares, NoBody{});
   if (!reply) return fail_command(call, reply.error());
@@ -176,6 +193,10 @@ int show_shares(const Invocation& call) {
 
 int run(const Invocation& call) {
   if (call.words.has_rest) return fail_usage(call, "unexpected \"--\"");
+  for (const std::string_view option : {"shares", "licences"}) {
+    if (call.options().has(option) && !call.words.operands.empty())
+      return fail_usage(call, "--" + std::string(option) + " is about no node; leave NODES out");
+  }
   if (call.options().has("shares")) return show_shares(call);
   NodesBody body;
   for (const std::string& word : call.words.operands) {
@@ -185,6 +206,7 @@ int run(const Invocation& call) {
   }
   Caller caller(call);
   if (call.options().has("reservations")) return show_reservations(call, caller);
+  if (call.options().has("licences")) return show_licences(call, caller);
   auto reply = caller.ask<NodesReply>(Verb::kNodes, body);
   if (!reply) return fail_command(call, reply.error());
   std::sort(reply->rows.begin(), reply->rows.end(),

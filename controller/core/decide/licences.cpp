@@ -46,6 +46,15 @@ std::uint32_t Licences::free(const std::string& name) const {
   return used->second >= all ? 0 : all - static_cast<std::uint32_t>(used->second);
 }
 
+std::vector<LicenceUse> Licences::all() const {
+  std::vector<LicenceUse> all;
+  for (const auto& [name, total] : totals_) {
+    const auto used = used_.find(name);
+    all.push_back({name, total, used == used_.end() ? 0 : used->second, free(name)});
+  }
+  return all;
+}
+
 const LicenceCount* Licences::find_lacking(const std::vector<LicenceCount>& wanted) const {
   for (const LicenceCount& licence : wanted) {
     if (free(licence.name) < licence.count) return &licence;

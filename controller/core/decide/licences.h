@@ -14,6 +14,13 @@
 
 namespace muster {
 
+struct LicenceUse {
+  std::string name;
+  std::uint32_t total = 0;
+  std::uint64_t used = 0;
+  std::uint32_t free = 0;
+};
+
 class Licences {
  public:
   void rebuild(const Cluster& cluster);
@@ -23,6 +30,8 @@ class Licences {
   // Nothing of one that is not configured (any more).
   std::uint32_t total(const std::string& name) const;
   std::uint32_t free(const std::string& name) const;
+  // By name: those that are configured.
+  std::vector<LicenceUse> all() const;
   // The first of them that there is too little of now. Null: none.
   const LicenceCount* find_lacking(const std::vector<LicenceCount>& wanted) const;
 

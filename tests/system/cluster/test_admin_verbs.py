@@ -79,6 +79,30 @@ class AdminVerbs(unittest.TestCase):
         with open(self.cluster.path("controller/audit.jsonl")) as file:
             self.assertIn("qos set gold limits.gpus=2", file.read())
 
+    def test_licences(self):
+        self.admin("licence", "add", "matlab", "total=2")
+        script = self.cluster.script("licensed.sh", "#!/bin/sh\nsleep 600\n")
+        job = self.cluster.submit("--licences", "matlab:2", script)
+        self.cluster.wait_state(job, "running")
+        rows = self.cluster.json("gpuinfo", "--licences")["rows"]
+        self.assertEqual(rows, [{"name": "matlab", "total": 2, "used": 2, "free": 0}])
+        waits = self.cluster.submit("--licences", "matlab:1", script)
+        self.admin("licence", "set", "matlab", "total=3")
+        self.cluster.wait_state(waits, "running")
+        table = self.cluster.command("gpuinfo", "-l").stdout.split()
+        self.assertEqual(table, ["LICENCE", "TOTAL", "USED", "FREE", "matlab", "3", "3", "0"])
+        error = self.fails("gpuadmin", "licence", "remove", "matlab")
+        self.assertIn(f"licence matlab cannot be removed: 2 jobs use it ({job}, {waits})", error)
+        self.admin("reload")
+        self.assertEqual(self.settings("licence", "matlab"), {"total": "3"})
+        exported = self.admin("config", "export").stdout
+        self.assertIn('[[licence]]\nname = "matlab"\ntotal = 3\n', exported)
+        self.cluster.command("gpucancel", str(job), str(waits))
+        wait_for(lambda: not self.cluster.json("gpuqueue")["rows"], 40, "the jobs to end")
+        self.admin("licence", "remove", "matlab")
+        self.assertEqual(self.cluster.json("gpuinfo", "--licences")["rows"], [])
+        self.assertIn("leave NODES out", self.fails("gpuinfo", "--licences", "n1"))
+
     def test_refuses_wrong_objects_in_one_line(self):
         def one_line(part, *words):
             error = self.fails("gpuadmin", *words)

@@ -103,8 +103,10 @@ TEST(ConfigCheck, LeavesToTheFileWhatWasNotSetAtRunTime) {
   now.queues[0].at_run_time = true;
   now.qos = {qos_named("gold")};
   now.qos[0].at_run_time = true;
-  now.removed = {"queue night", "account gone"};
+  now.licences = {{"matlab", 3, true}};
+  now.removed = {"queue night", "account gone", "licence cad"};
   ClusterConfig file = World::config();
+  file.licences = {{"matlab", 2, false}, {"cad", 1, false}};
   QueueConfig night = file.queues[0];
   night.name = "night";
   file.queues.push_back(night);
@@ -115,9 +117,11 @@ TEST(ConfigCheck, LeavesToTheFileWhatWasNotSetAtRunTime) {
   EXPECT_EQ(joined.queues[0].priority, 5);
   EXPECT_EQ(joined.qos.size(), 1U);
   EXPECT_EQ(joined.accounts[0].shares, 7U);
-  EXPECT_THAT(joined.removed, ElementsAre("queue night"));
+  EXPECT_EQ(joined.licences, now.licences);
+  EXPECT_THAT(joined.removed, ElementsAre("queue night", "licence cad"));
   EXPECT_THAT(notes,
-              ElementsAre(HasSubstr("queue night was removed"), HasSubstr("queue gpu stays")));
+              ElementsAre(HasSubstr("queue night was removed"), HasSubstr("queue gpu stays"),
+                          HasSubstr("licence cad was removed"), HasSubstr("licence matlab stays")));
 }
 
 TEST(ConfigCheck, RefusesAChangeOfAnOldConfiguration) {
