@@ -199,6 +199,7 @@ struct ReservationRow {
   bool stop_at_end = false;
   std::string reason;
   std::string by;
+  std::vector<LicenceCount> licences;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
     visit(1, "name", self.name);
@@ -216,6 +217,7 @@ struct ReservationRow {
     visit(13, "stop_at_end", self.stop_at_end);
     visit(14, "reason", self.reason);
     visit(15, "by", self.by);
+    visit(16, "licences", self.licences);
   }
 };
 struct ReservationsReply {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/types/fields.h"
+#include "base/types/job_spec.h"
 #include "base/types/time.h"
 
 namespace muster {
@@ -31,6 +32,7 @@ struct ReservationSpec {
   bool ignore_running = false;  // What runs past its start on its nodes is no objection.
   bool overlap = false;         // Of a maintenance: nor are other reservations.
   bool stop_at_end = false;     // Jobs of it that still run at its end are stopped.
+  std::optional<std::vector<LicenceCount>> licences;  // Kept for it, with nodes or without.
   auto operator<=>(const ReservationSpec&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -49,6 +51,7 @@ struct ReservationSpec {
     visit(13, "ignore_running", self.ignore_running);
     visit(14, "overlap", self.overlap);
     visit(15, "stop_at_end", self.stop_at_end);
+    visit(16, "licences", self.licences);
   }
 };
 

@@ -1,6 +1,6 @@
-// Nodes that are kept for some jobs, or for nobody, at some times. Times are those of the wall
-// clock: they are what people said, and move with its corrections. A recurring one is a rule; its
-// occurrences are counted when they are asked for.
+// Nodes and licences that are kept for some jobs, or for nobody, at some times. Times are those of
+// the wall clock: they are what people said, and move with its corrections. A recurring one is a
+// rule; its occurrences are counted when they are asked for.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "base/types/fields.h"
+#include "base/types/job_spec.h"
 #include "base/types/time.h"
 
 namespace muster {
 
 struct Reservation {
   std::string name;
-  std::vector<std::string> nodes;  // Names, each once.
+  std::vector<std::string> nodes;  // Names, each once. Empty: its jobs may run on any.
   WallTime start;                  // Of the first occurrence.
   Duration duration;
   Duration every;                     // From one start to the next, at least the duration; 0: once.
@@ -27,6 +28,7 @@ struct Reservation {
   bool stop_at_end = false;  // Jobs of it that still run at its end are stopped.
   std::string reason;
   std::string by;
+  std::vector<LicenceCount> licences;  // In the order of their names.
   auto operator<=>(const Reservation&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -44,6 +46,7 @@ struct Reservation {
     visit(12, "stop_at_end", self.stop_at_end);
     visit(13, "reason", self.reason);
     visit(14, "by", self.by);
+    visit(15, "licences", self.licences);
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/types/hostlist.h"
 #include "base/types/text.h"
+#include "controller/core/decide/licences.h"
 #include "controller/core/gang.h"
 
 namespace muster {
@@ -161,6 +162,69 @@ Result<void> check_running(Step& step, const Reservation& made) {
   return {};
 }
 
+std::uint32_t kept_by(const Reservation& reservation, const std::string& licence) {
+  for (const LicenceCount& kept : reservation.licences) {
+    if (kept.name == licence) return kept.count;
+  }
+  return 0;
+}
+
+// What reservations keep of a licence at the times of this one. As if all of them met at once:
+// too much rather than too little.
+Result<void> check_kept(const Cluster& cluster, const Reservation& made, const LicenceCount& wanted,
+                        std::uint32_t total) {
+  std::uint64_t kept = wanted.count;
+  std::string others;
+  for (const auto& [name, other] : cluster.reservations()) {
+    const std::uint32_t count = name == made.name ? 0 : kept_by(other, wanted.name);
+    if (count == 0 || !ever_meet(made, other)) continue;
+    kept += count;
+    others += (others.empty() ? "" : ", ") + std::to_string(count) + " for " + name;
+  }
+  if (kept <= total) return {};
+  return conflict(made.name, "of licence " + wanted.name + " there are " + std::to_string(total) +
+                                 ", and reservations keep then: " + others);
+}
+
+// What jobs that run past the start by their limits leave of a licence.
+Result<void> check_held(Step& step, const Reservation& made, const LicenceCount& wanted,
+                        std::uint32_t total) {
+  const auto window = occurrence_after(made, step.now().wall);
+  const Calendar& calendar = step.brain().board.calendar;
+  const Instant from = std::max(calendar.instant_of(window->from), step.now().at);
+  std::uint64_t held = 0;
+  std::optional<Overrun> last;
+  for (const auto& [key, hold] : step.brain().board.licences.holds(wanted.name)) {
+    const bool is_own = !made.maintenance && hold.reservation == made.name;
+    if (is_own || hold.end <= from) continue;
+    held += hold.count;
+    if (!last || hold.end > last->until) last = Overrun{key.job, hold.end};
+  }
+  if (!last || held + wanted.count <= total) return {};
+  return conflict(made.name, "jobs that may run past its start hold " + std::to_string(held) +
+                                 " of " + std::to_string(total) + " of licence " + wanted.name +
+                                 ", job " + std::to_string(last->job.value) + " until " +
+                                 to_rfc3339(calendar.wall_of(last->until)) +
+                                 "; choose another start, or --ignore-running");
+}
+
+Result<void> take_licences(Step& step, Reservation& made, const SetReservation& command) {
+  if (command.spec.licences) {
+    auto checked = check_licences(step.cluster(), *command.spec.licences);
+    if (!checked) return checked.error();
+    made.licences = *std::move(checked);
+  }
+  for (const LicenceCount& wanted : made.licences) {
+    const std::uint32_t total = step.brain().board.licences.total(wanted.name);
+    const Result<void> kept = check_kept(step.cluster(), made, wanted, total);
+    if (!kept) return kept;
+    if (made.ignore_running) continue;
+    const Result<void> held = check_held(step, made, wanted, total);
+    if (!held) return held;
+  }
+  return {};
+}
+
 struct Census {
   std::uint32_t down = 0;
   std::uint32_t small = 0;
@@ -215,7 +279,9 @@ Result<void> take_nodes(Step& step, Reservation& made, const SetReservation& com
     return invalid(command.name, "--gpus-per-node is for nodes to be chosen: give --count too");
   if (spec.count != 0) return take_count(step, made, spec);
   if (!spec.nodes.empty()) made.nodes = spec.nodes;
-  if (made.nodes.empty()) return invalid(command.name, "which nodes? --nodes LIST or --count N");
+  if (made.nodes.empty() && made.licences.empty()) {
+    return invalid(command.name, "what does it keep? --nodes LIST, --count N or --licences NAME:N");
+  }
   std::set<std::string> seen;
   for (const std::string& name : made.nodes) {
     if (step.cluster().find_node(name) == nullptr) {
@@ -255,6 +321,7 @@ Result<Reservation> reservation_for(Step& step, const SetReservation& command) {
     return taken.error();
   if (const Result<void> taken = take_owners(made, command, step.cluster()); !taken)
     return taken.error();
+  if (const Result<void> taken = take_licences(step, made, command); !taken) return taken.error();
   if (const Result<void> taken = take_nodes(step, made, command); !taken) return taken.error();
   return made;
 }
@@ -286,8 +353,10 @@ void stop_late(Step& step, const Reservation& reservation, WallTime ended) {
 void set_reservation(Step& step, const SetReservation& command) {
   Result<Reservation> made = reservation_for(step, command);
   if (!made) return step.refuse(made.error());
-  step.note("nodes " + compress_hostlist(made->nodes) + " from " + to_rfc3339(made->start) +
-            " for " + to_text(made->duration) +
+  std::string kept = made->nodes.empty() ? "" : "nodes " + compress_hostlist(made->nodes);
+  for (const LicenceCount& licence : made->licences)
+    kept += (kept.empty() ? "" : ", ") + std::to_string(licence.count) + " of " + licence.name;
+  step.note(kept + " from " + to_rfc3339(made->start) + " for " + to_text(made->duration) +
             (made->every.us == 0 ? "" : ", every " + to_text(made->every)));
   step.emit(ReservationSet{*std::move(made)});
   step.want_pass();

@@ -38,6 +38,7 @@ std::vector<ReservationRow> reservation_rows(const std::vector<Reservation>& res
     row.stop_at_end = reservation.stop_at_end;
     row.reason = reservation.reason;
     row.by = reservation.by;
+    row.licences = reservation.licences;
     rows.push_back(std::move(row));
   }
   return rows;

@@ -10,6 +10,7 @@
 #include "submit/cli/reservation_table.h"
 #include "submit/cli/terminal.h"
 #include "submit/cli/when.h"
+#include "submit/script/value.h"
 
 namespace muster {
 
@@ -69,6 +70,14 @@ Result<ReservationSpec> spec_of(const Arguments& options) {
   spec.gpus_per_node = count("gpus-per-node");
   if (options.has("users")) spec.users = names_in(options.text("users"));
   if (options.has("accounts")) spec.accounts = names_in(options.text("accounts"));
+  if (options.has("licences")) {
+    spec.licences.emplace();
+    if (options.text("licences") != "none") {
+      auto licences = parse_licences(options.text("licences"));
+      if (!licences) return wrong("licences", licences.error());
+      spec.licences = *std::move(licences);
+    }
+  }
   spec.reason = options.text("reason");
   spec.maintenance = options.has("maintenance");
   spec.flex = options.has("flex");

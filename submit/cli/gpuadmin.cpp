@@ -91,6 +91,11 @@ constexpr std::array kOptions{
            .kind = K::kNames,
            .help = "reservation: for jobs of these accounts",
            .example = "vision"},
+    Option{.name = "licences",
+           .value = "NAME:N,…",
+           .kind = K::kText,
+           .help = "reservation: keep so many of these, with nodes or without; none",
+           .example = "matlab:2"},
     Option{.name = "maintenance", .help = "reservation: for nobody's jobs"},
     Option{.name = "flex",
            .help = "reservation: its jobs may also start before it and on other nodes"},
@@ -136,7 +141,8 @@ constexpr Command kCommand{
         "gpuadmin node add NAME [--key Z85]\n"
         "gpuadmin node drain|resume|remove|confirm-dead NODES --reason TEXT\n"
         "gpuadmin node roll NODES --run COMMAND|--reboot --max-down N --reason TEXT [options]\n"
-        "gpuadmin reservation add NAME --nodes NODES|--count N --start TIME --duration TIME "
+        "gpuadmin reservation add NAME --nodes NODES|--count N|--licences LIST --start TIME "
+        "--duration TIME "
         "[options]\n"
         "gpuadmin reservation set NAME options\n"
         "gpuadmin reservation remove NAME\n"
@@ -178,8 +184,9 @@ constexpr Command kCommand{
         "on "
         "with after\n"
         "                     an interruption by --resume\n"
-        "  reservation        keep nodes for users or accounts, or free for maintenance, at some "
-        "time; jobs of others\n"
+        "  reservation        keep nodes or licences for users or accounts, or free for "
+        "maintenance, at "
+        "some time; jobs of others\n"
         "                     end before it, jobs submitted with --reservation run within it\n"
         "  queue, account, qos, user, licence\n"
         "                     add, set, remove: KEY and VALUE as in the configuration file, lists "

@@ -22,6 +22,14 @@ std::string owners_of(const ReservationRow& row) {
   return text;
 }
 
+// "n[1-4], 6 of matlab"
+std::string kept_by(const ReservationRow& row) {
+  std::string text = row.nodes;
+  for (const LicenceCount& licence : row.licences)
+    text += (text.empty() ? "" : ", ") + std::to_string(licence.count) + " of " + licence.name;
+  return text;
+}
+
 std::string note_of(const ReservationRow& row) {
   std::string text = row.reason;
   const auto add = [&text](bool is, const char* word) {
@@ -46,12 +54,12 @@ std::string reservations_table(const std::vector<ReservationRow>& rows, const Te
                {"FROM"},
                {"UNTIL"},
                {"EVERY", Align::kLeft, 0, 2},
-               {"NODES", Align::kLeft, 8},
+               {"KEEPS", Align::kLeft, 8},
                {"FOR", Align::kLeft, 8},
                {"NOTE", Align::kLeft, 8, 1}});
   for (const ReservationRow& row : rows) {
     table.add({row.name, Cell(row.state, colour_of(row.state)), local_time(row.start),
-               local_time(row.end), row.every.us == 0 ? "-" : to_text(row.every), row.nodes,
+               local_time(row.end), row.every.us == 0 ? "-" : to_text(row.every), kept_by(row),
                owners_of(row), note_of(row)});
   }
   return table.render(terminal);

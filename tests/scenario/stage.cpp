@@ -457,10 +457,7 @@ Result<NewJob> Stage::job_of(const Statement& statement) const {
   spec.requeue = !statement.has("no_requeue");
   spec.first_node_only = statement.has("first_node");
   spec.topology = topology_of(statement.option("topology"));
-  for (const std::string& text : split(statement.option("licences"), ',')) {
-    const std::vector<std::string> sides = split(text, ':');
-    spec.licences.push_back({sides[0], sides.size() == 2 ? number(sides[1], 1) : 1});
-  }
+  spec.licences = licences_of(statement.option("licences"));
   spec.reservation = statement.option("reservation");
   if (!statement.option("array").empty()) spec.array = array_of(statement.option("array"));
   if (const Result<void> gate = gate_of(statement, spec); !gate) return gate.error();

@@ -40,6 +40,7 @@ Result<void> Stage::reserve(const Statement& statement) {
   if (given("every")) spec.every = time_of(statement.option("every"));
   if (given("users")) spec.users = split(statement.option("users"), ',');
   if (given("accounts")) spec.accounts = split(statement.option("accounts"), ',');
+  if (given("licences")) spec.licences = licences_of(statement.option("licences"));
   spec.reason = statement.option("reason");
   spec.maintenance = statement.has("maintenance");
   spec.flex = statement.has("flex");

@@ -85,6 +85,16 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
+std::vector<LicenceCount> licences_of(const std::string& text) {
+  std::vector<LicenceCount> licences;
+  for (const std::string& one : split(text, ',')) {
+    const std::vector<std::string> sides = split(one, ':');
+    const int count = sides.size() == 2 ? std::atoi(sides[1].c_str()) : 1;
+    licences.push_back({sides[0], static_cast<std::uint32_t>(count)});
+  }
+  return licences;
+}
+
 Result<std::vector<Statement>> parse_scenario(std::string_view text) {
   std::vector<Statement> statements;
   int number = 0;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/types/job_spec.h"
 #include "base/types/result.h"
 #include "base/types/time.h"
 
@@ -28,5 +29,8 @@ struct Statement {
 Result<std::vector<Statement>> parse_scenario(std::string_view text);
 
 std::vector<std::string> split(const std::string& text, char separator);
+
+// "matlab:2,foo"
+std::vector<LicenceCount> licences_of(const std::string& text);
 
 }  // namespace muster::scenario

@@ -53,7 +53,7 @@ struct Before {
     board.order.forecast.ended(event.key);
     board.ledger.give(*attempt.place);
     board.horizon.remove(attempt);
-    board.licences.give(cluster.find_job(event.key.job)->facts().terms->licences);
+    board.licences.give(event.key, *cluster.find_job(event.key.job)->facts().terms);
     board.order.shares.ended(event.key);
     board.limits.end(cluster, attempt);
   }
@@ -108,7 +108,6 @@ struct Afterwards {
   void operator()(const AttemptStarted& event) const {
     board.ledger.take(event.place);
     board.backfill.remove(event.key.element_key());
-    board.licences.take(cluster.find_job(event.key.job)->facts().terms->licences);
     horizon(event.key);
     board.limits.begin(cluster, *cluster.find_attempt(event.key));
     line(event.key.job);
@@ -138,6 +137,7 @@ struct Afterwards {
   }
   void horizon(const AttemptKey& key) const {
     board.horizon.refresh({cluster, board.order.forecast, cluster.applied_at()}, key);
+    board.licences.take(cluster, key);
   }
   void line(JobId id) const {
     board.line.refresh(cluster, board.order, id);

@@ -4,11 +4,19 @@
 #include <algorithm>
 
 namespace muster {
+namespace {
+
+bool is_own(const Reservation& reservation, const JobTerms& terms) {
+  return !reservation.maintenance && reservation.name == terms.reservation;
+}
+
+}  // namespace
 
 void Calendar::rebuild(const Cluster& cluster) {
   rules_.clear();
   by_node_.clear();
   is_new_ = true;
+  keeps_licences_ = false;
   start_time_max_ = cluster.config().limits.prepare_timeout;
   for (const auto& [name, reservation] : cluster.reservations()) {
     const auto index = static_cast<std::uint32_t>(rules_.size());
@@ -21,6 +29,7 @@ void Calendar::rebuild(const Cluster& cluster) {
       by_node_[node->id.value].push_back(index);
     }
     std::sort(rule.nodes.begin(), rule.nodes.end());
+    keeps_licences_ = keeps_licences_ || !reservation.licences.empty();
     rules_.push_back(std::move(rule));
   }
 }
@@ -76,7 +85,7 @@ std::optional<Conflict> Calendar::conflict(NodeId node, const JobTerms& terms, I
   std::optional<Conflict> first;
   for (const std::uint32_t index : by_node_[node.value]) {
     const Reservation& reservation = *rules_[index].reservation;
-    if (!reservation.maintenance && reservation.name == terms.reservation) continue;
+    if (is_own(reservation, terms)) continue;
     const std::optional<Window> window = window_after(reservation, run.from);
     if (!window || window->from >= run.until) continue;
     if (!first || window->from < first->window.from) first = Conflict{&reservation, *window};
@@ -84,12 +93,29 @@ std::optional<Conflict> Calendar::conflict(NodeId node, const JobTerms& terms, I
   return first;
 }
 
+std::vector<Conflict> Calendar::licence_windows(const JobTerms& terms, Instant at) const {
+  const Window run = run_of(terms, at);
+  std::vector<Conflict> windows;
+  for (const Rule& rule : rules_) {
+    const Reservation& reservation = *rule.reservation;
+    if (reservation.licences.empty() || is_own(reservation, terms)) continue;
+    const std::optional<Window> window = window_after(reservation, run.from);
+    if (window && window->from < run.until) windows.push_back({&reservation, *window});
+  }
+  std::stable_sort(windows.begin(), windows.end(), [](const Conflict& a, const Conflict& b) {
+    return a.window.from < b.window.from;
+  });
+  return windows;
+}
+
 bool Calendar::allows(NodeId node, const JobTerms& terms, Instant at) const {
   if (!terms.reservation.empty()) {
     const Rule* own = find(terms.reservation);
     if (own == nullptr || own->reservation->maintenance) return false;
     if (!own->reservation->flex) {
-      if (!std::binary_search(own->nodes.begin(), own->nodes.end(), node)) return false;
+      if (!own->reservation->nodes.empty() &&
+          !std::binary_search(own->nodes.begin(), own->nodes.end(), node))
+        return false;
       const std::optional<Window> window = window_after(*own->reservation, at);
       if (!window || window->from > at || window->until + kOwnEndSlack < at + terms.time_limit)
         return false;
@@ -103,7 +129,7 @@ std::vector<Instant> Calendar::openings(NodeId node, const JobTerms& terms, Inst
   if (!is_listed(node)) return times;
   for (const std::uint32_t index : by_node_[node.value]) {
     const Reservation& reservation = *rules_[index].reservation;
-    const bool own = !reservation.maintenance && reservation.name == terms.reservation;
+    const bool own = is_own(reservation, terms);
     Instant from = at;
     for (int i = 0; i < kOccurrencesAhead; ++i) {
       const std::optional<Window> window = window_after(reservation, from);
@@ -133,7 +159,7 @@ const std::vector<NodeId>* Calendar::confines(const JobTerms& terms) const {
   if (terms.reservation.empty()) return nullptr;
   const Rule* own = find(terms.reservation);
   if (own == nullptr) return &kNowhere;
-  return own->reservation->flex ? nullptr : &own->nodes;
+  return own->reservation->flex || own->reservation->nodes.empty() ? nullptr : &own->nodes;
 }
 
 bool is_barred(const Cluster& cluster, const JobFacts& job) {
@@ -147,7 +173,7 @@ std::optional<std::vector<NodeId>> confined_nodes(const Cluster& cluster,
   std::vector<NodeId> nodes;
   const Reservation* own = cluster.find_reservation(reservation);
   if (own == nullptr) return nodes;
-  if (own->flex) return std::nullopt;
+  if (own->flex || own->nodes.empty()) return std::nullopt;
   for (const std::string& name : own->nodes) {
     if (const Node* node = cluster.find_node(name)) nodes.push_back(node->id);
   }

@@ -64,6 +64,11 @@ class Calendar {
   std::optional<Conflict> conflict(NodeId node, const JobTerms& terms, Instant at) const;
   // Its start until its limit, with the time that a start may take.
   Window run_of(const JobTerms& terms, Instant at) const;
+  // Whether any reservation keeps licences.
+  bool keeps_licences() const { return keeps_licences_; }
+  // The next windows of those that do, as far as such a job would run into them, the first first.
+  // Not of its own.
+  std::vector<Conflict> licence_windows(const JobTerms& terms, Instant at) const;
   // The times after `at` when what allows() says of the node may change to yes.
   std::vector<Instant> openings(NodeId node, const JobTerms& terms, Instant at) const;
   bool is_listed(NodeId node) const;
@@ -86,6 +91,7 @@ class Calendar {
   std::int64_t offset_us_ = 0;                       // Wall clock less engine time.
   std::optional<Instant> next_change_;               // A window begins or ends.
   bool is_new_ = true;                               // Not refreshed since it was rebuilt.
+  bool keeps_licences_ = false;
   Duration start_time_max_;
 };
 

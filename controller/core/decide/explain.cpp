@@ -447,6 +447,10 @@ std::optional<Explanation> explain_element(const Cluster& cluster, Board& board,
     explain_licence(why, cluster, board.licences, *lacking, now);
     return why;
   }
+  if (const auto kept = find_kept(board.licences, board.calendar, terms, now)) {
+    explain_kept(why, board.calendar, terms, *kept, now);
+    return why;
+  }
   const Question asked{
       cluster, board, terms, key, avoided_nodes(cluster, board.ledger, *job, key.element), now};
   explain_room(why, asked);
@@ -468,6 +472,7 @@ Verdict place_new(const Cluster& cluster, Board& board, const NewcomerQuestion& 
     return Wait{WaitReason::kQuota};
   if (board.licences.find_lacking(terms.licences) != nullptr)
     return Wait{WaitReason::kNoFreeLicence};
+  if (find_kept(board.licences, board.calendar, terms, now)) return Wait{WaitReason::kReserved};
   PlaceFailure failure;
   const Instant end = now + terms.time_limit;
   std::optional<Place> place =

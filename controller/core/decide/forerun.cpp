@@ -258,7 +258,7 @@ void ForeRun::end_one(const ForeDesk& desk) {
   ends_.pop_back();
   books_.ledger.give(*end.place);
   books_.horizon.leave(end.key, *end.place);
-  books_.licences.give(end.facts->terms->licences);
+  books_.licences.give(end.key, *end.facts->terms);
   count(desk, *end.facts, *end.place, false);
   if (end.waiter) --lanes_[end.waiter->first].waiters[end.waiter->second].active;
   if (!watched_.empty()) note_end(end.key);
@@ -295,6 +295,8 @@ void ForeRun::look_at(const ForeDesk& desk, const Candidate& candidate, std::uin
     refused_[lane.shape] = unplannable_[lane.shape] = true;
     return;
   }
+  if (find_kept(books_.licences, desk.board.calendar, terms, now_))
+    return push(candidate.lane, candidate.at + 1);
   if (refused) {
     plan(desk, candidate, work);
     return push(candidate.lane, candidate.at + 1);
@@ -332,7 +334,7 @@ void ForeRun::start(const ForeDesk& desk, const Candidate& candidate, Place plac
   books_.ledger.take(*shared);
   books_.backfill.remove(ElementKey{waiter.facts->id, waiter.element});
   books_.horizon.enter(desk.cluster, key, *shared, now_ + likely_time(desk, *waiter.facts));
-  books_.licences.take(waiter.facts->terms->licences);
+  books_.licences.take(key, *waiter.facts->terms, now_ + waiter.facts->time_limit());
   count(desk, *waiter.facts, *shared, true);
   const Instant end = now_ + drawn_time(desk, *waiter.facts, key.element_key(), {});
   ends_.push_back({end, key, shared, waiter.facts, std::pair{candidate.lane, candidate.at}});

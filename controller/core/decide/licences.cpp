@@ -14,23 +14,45 @@ namespace muster {
 void Licences::rebuild(const Cluster& cluster) {
   totals_.clear();
   used_.clear();
+  holds_.clear();
   for (const LicenceConfig& licence : cluster.config().licences)
     totals_[licence.name] = licence.total;
-  for (const auto& [key, attempt] : cluster.attempts())
-    take(cluster.find_job(key.job)->facts().terms->licences);
+  for (const auto& [key, attempt] : cluster.attempts()) take(cluster, key);
 }
 
-void Licences::take(const std::vector<LicenceCount>& counts) {
-  for (const LicenceCount& licence : counts) used_[licence.name] += licence.count;
+void Licences::take(const Cluster& cluster, const AttemptKey& key) {
+  const JobTerms& terms = *cluster.find_job(key.job)->facts().terms;
+  if (terms.licences.empty()) return;
+  const Attempt& attempt = *cluster.find_attempt(key);
+  const Duration start = attempt.launched ? Duration{} : cluster.config().limits.prepare_timeout;
+  take(key, terms, end_known(cluster, attempt) + start);
 }
 
-void Licences::give(const std::vector<LicenceCount>& counts) {
-  for (const LicenceCount& licence : counts) {
+void Licences::take(const AttemptKey& key, const JobTerms& terms, Instant end) {
+  for (const LicenceCount& licence : terms.licences) {
+    const auto [hold, is_new] =
+        holds_[licence.name].try_emplace(key, Hold{licence.count, end, terms.reservation});
+    hold->second.end = end;
+    if (is_new) used_[licence.name] += licence.count;
+  }
+}
+
+void Licences::give(const AttemptKey& key, const JobTerms& terms) {
+  for (const LicenceCount& licence : terms.licences) {
     const auto used = used_.find(licence.name);
     MUSTER_ASSERT(used != used_.end() && used->second >= licence.count);
     used->second -= licence.count;
     if (used->second == 0) used_.erase(used);
+    const auto holds = holds_.find(licence.name);
+    holds->second.erase(key);
+    if (holds->second.empty()) holds_.erase(holds);
   }
+}
+
+const Licences::Holds& Licences::holds(const std::string& name) const {
+  static const Holds kNone;
+  const auto found = holds_.find(name);
+  return found == holds_.end() ? kNone : found->second;
 }
 
 std::uint32_t Licences::total(const std::string& name) const {
@@ -98,6 +120,57 @@ Result<std::vector<LicenceCount>> check_licences(const Cluster& cluster,
 
 namespace {
 
+std::uint32_t count_in(const std::vector<LicenceCount>& counts, const std::string& name) {
+  for (const LicenceCount& one : counts) {
+    if (one.name == name) return one.count;
+  }
+  return 0;
+}
+
+// What running jobs hold when the window begins, or now, and what is kept then beyond what the
+// reservations' own jobs hold. Those that ever meet count as if they did then: a later occurrence
+// may.
+std::uint64_t bound_in(const Conflict& conflict, Instant now, const Licences::Holds& holds,
+                       const std::vector<Conflict>& windows, const std::string& name) {
+  const Instant at = std::max(now, conflict.window.from);
+  std::uint64_t bound = 0;
+  std::map<std::string, std::uint64_t> own;  // By reservation.
+  for (const auto& [key, hold] : holds) {
+    if (hold.end <= at) continue;
+    bound += hold.count;
+    if (!hold.reservation.empty()) own[hold.reservation] += hold.count;
+  }
+  for (const auto& [reservation, window] : windows) {
+    if (reservation != conflict.reservation && !ever_meet(*reservation, *conflict.reservation))
+      continue;
+    const std::uint64_t kept = count_in(reservation->licences, name);
+    const std::uint64_t held = reservation->maintenance ? 0 : own[reservation->name];
+    bound += kept > held ? kept - held : 0;
+  }
+  return bound;
+}
+
+}  // namespace
+
+std::optional<KeptLicence> find_kept(const Licences& licences, const Calendar& calendar,
+                                     const JobTerms& terms, Instant now) {
+  if (terms.licences.empty() || !calendar.keeps_licences()) return std::nullopt;
+  const std::vector<Conflict> windows = calendar.licence_windows(terms, now);
+  for (const LicenceCount& wanted : terms.licences) {
+    for (const Conflict& conflict : windows) {
+      const std::uint32_t kept = count_in(conflict.reservation->licences, wanted.name);
+      if (kept == 0) continue;
+      const std::uint64_t bound =
+          bound_in(conflict, now, licences.holds(wanted.name), windows, wanted.name);
+      if (bound + wanted.count > licences.total(wanted.name))
+        return KeptLicence{wanted, kept, conflict};
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
+
 struct Holder {
   Instant end;
   AttemptKey key;
@@ -105,15 +178,12 @@ struct Holder {
 };
 
 // The first to end by time limits first.
-std::vector<Holder> holders_of(const Cluster& cluster, const std::string& name, Instant now) {
+std::vector<Holder> holders_of(const Cluster& cluster, const Licences& licences,
+                               const std::string& name, Instant now) {
   std::vector<Holder> holders;
-  for (const auto& [key, attempt] : cluster.attempts()) {
-    const JobFacts& facts = cluster.find_job(key.job)->facts();
-    for (const LicenceCount& licence : facts.terms->licences) {
-      if (licence.name != name) continue;
-      const Instant end = std::max(now, end_known(cluster, attempt));
-      holders.push_back({end, key, licence.count});
-    }
+  for (const auto& [key, hold] : licences.holds(name)) {
+    const Instant end = std::max(now, end_known(cluster, *cluster.find_attempt(key)));
+    holders.push_back({end, key, hold.count});
   }
   std::sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
     return std::tie(a.end, a.key) < std::tie(b.end, b.key);
@@ -122,6 +192,26 @@ std::vector<Holder> holders_of(const Cluster& cluster, const std::string& name, 
 }
 
 }  // namespace
+
+void explain_kept(Explanation& why, const Calendar& calendar, const JobTerms& terms,
+                  const KeptLicence& kept, Instant now) {
+  const auto& [reservation, window] = kept.conflict;
+  why.reason = WaitReason::kReserved;
+  why.sentence = "needs " + std::to_string(kept.wanted.count) + " of licence " + kept.wanted.name +
+                 ", and " + std::to_string(kept.kept) + " are kept for reservation " +
+                 reservation->name + " " + owners_text(*reservation);
+  if (window.from <= now) {
+    why.sentence += " until " + to_rfc3339(calendar.wall_of(window.until)) + ", for " +
+                    to_text(window.until - now);
+    return;
+  }
+  why.sentence +=
+      " from " + to_rfc3339(calendar.wall_of(window.from)) + ", in " + to_text(window.from - now);
+  const Duration more = calendar.run_of(terms, now).until - window.from;
+  const Duration limit = terms.time_limit - more;
+  if (limit < minutes(1)) return;
+  why.sentence += "; with a time limit of at most " + to_text(limit) + " it would end before that";
+}
 
 void explain_licence(Explanation& why, const Cluster& cluster, const Licences& licences,
                      const LicenceCount& lacking, Instant now) {
@@ -133,7 +223,7 @@ void explain_licence(Explanation& why, const Cluster& cluster, const Licences& l
   why.sentence = "needs " + std::to_string(lacking.count) + " of licence " + name + ", of which " +
                  std::to_string(free) + " of " + std::to_string(total) +
                  (free == 1 ? " is free" : " are free");
-  const std::vector<Holder> holders = holders_of(cluster, name, now);
+  const std::vector<Holder> holders = holders_of(cluster, licences, name, now);
   std::uint64_t soon = free;
   for (std::size_t i = 0; i < holders.size(); ++i) {
     const Holder& holder = holders[i];

@@ -232,6 +232,8 @@ class Pass {
     if (is_limited(job, *job.facts().terms)) return skip_lane(candidate);
     if (desk_.board.licences.find_lacking(job.facts().terms->licences) != nullptr)
       return refuse_unlicensed(candidate);
+    if (find_kept(desk_.board.licences, desk_.board.calendar, *job.facts().terms, desk_.now))
+      return push_next(candidate);  // One with a lower time limit may end before.
     if (!is_welcome(*lane, job)) return push_next(candidate);
     if (refused && !yield_plans(*job.facts().terms) && !is_ready_after_all(*lane, job, *element))
       return push_next(candidate);

@@ -65,6 +65,7 @@ class Mix {
   explicit Mix(std::uint64_t seed) : rng_(seed), fleet_(world_) {
     ClusterConfig config = World::config();
     config.queues[0].time_max = days(7);
+    config.licences = {{"seat", kSeats, false}};
     world_.begin(config);
     nodes_ = rng_.between(2, 6);
     for (std::uint64_t i = 1; i <= nodes_; ++i) {
@@ -78,6 +79,7 @@ class Mix {
       once();
       fleet_.settle();
       check();
+      check_seats();
       check_words();
     }
     EXPECT_EQ(world_.digest_of_replay(), world_.engine.cluster().digest());
@@ -85,8 +87,13 @@ class Mix {
   }
   std::uint64_t started() const { return started_; }
   std::uint64_t words_checked() const { return words_checked_; }
+  std::uint64_t windows_checked() const { return windows_checked_; }
 
  private:
+  static constexpr std::uint32_t kSeats = 6;
+  std::uint32_t seats(std::uint32_t most) {
+    return static_cast<std::uint32_t>(rng_.between(1, most));
+  }
   std::string any_name() { return "r" + std::to_string(rng_.between(1, 6)); }
 
   void once() {
@@ -116,6 +123,7 @@ class Mix {
     for (std::uint64_t i = 1; i <= nodes_; ++i) {
       if (rng_.chance(500)) spec.nodes.push_back("n" + std::to_string(i));
     }
+    if (rng_.chance(500)) spec.licences = {{"seat", seats(kSeats)}};
     spec.start =
         WallTime{world_.now().wall.us + minutes(static_cast<std::int64_t>(rng_.below(600))).us};
     spec.duration = minutes(static_cast<std::int64_t>(rng_.between(30, 240)));
@@ -135,6 +143,7 @@ class Mix {
                             static_cast<std::uint32_t>(rng_.below(5)));
     job.spec.time_limit = minutes(static_cast<std::int64_t>(rng_.between(5, 600)));
     if (rng_.chance(300)) job.spec.reservation = any_name();
+    if (rng_.chance(500)) job.spec.licences = {{"seat", seats(3)}};
     const bool kim = rng_.chance(500);
     fleet_.step(SubmitJobs{kim ? World::user() : World::user("lee", 1001),
                            world_.next_request(kim ? 1000 : 1001),
@@ -198,6 +207,29 @@ class Mix {
     }
   }
 
+  // Of licences, reservations that are on have what they keep, or their own jobs hold it.
+  void check_seats() {
+    const Cluster& cluster = world_.engine.cluster();
+    std::map<std::string, std::uint64_t> held;  // By reservation.
+    std::uint64_t bound = 0;
+    for (const auto& [key, attempt] : cluster.attempts()) {
+      const JobTerms& terms = *cluster.find_job(key.job)->facts().terms;
+      for (const LicenceCount& licence : terms.licences) {
+        held[terms.reservation] += licence.count;
+        bound += licence.count;
+      }
+    }
+    for (const auto& [name, made] : cluster.reservations()) {
+      const auto window = occurrence_after(made, world_.now().wall);
+      if (!window || window->from > world_.now().wall || made.licences.empty()) continue;
+      const std::uint64_t own = made.maintenance ? 0 : held[name];
+      const std::uint64_t kept = made.licences[0].count;
+      bound += kept > own ? kept - own : 0;
+      ++windows_checked_;
+    }
+    ASSERT_LE(bound, kSeats);
+  }
+
   // What is said of a limit that would do is true.
   void check_words() {
     for (const auto& [id, job] : world_.engine.cluster().jobs()) {
@@ -234,17 +266,21 @@ class Mix {
   std::set<AttemptKey> known_;
   std::uint64_t started_ = 0;
   std::uint64_t words_checked_ = 0;
+  std::uint64_t windows_checked_ = 0;  // Of reservations that keep licences.
 };
 
 TEST(Reservation, NoJobOfOthersRunsInAWindowByItsLimit) {
   std::uint64_t words = 0;
+  std::uint64_t windows = 0;
   for (std::uint64_t seed = 1; seed <= 8 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Mix mix(seed);
     mix.run(100);
     words += mix.words_checked();
+    windows += mix.windows_checked();
   }
   EXPECT_GT(words, 20U);
+  EXPECT_GT(windows, 20U);
 }
 
 }  // namespace
