@@ -2,6 +2,7 @@
 #include "base/order/attempt_files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cstring>
 
@@ -131,7 +132,10 @@ Result<void> write_exit_file(int attempt_directory, const ExitFile& exit) {
       ::write(file.number(), bytes->data(), bytes->size()) != static_cast<ssize_t>(bytes->size()) ||
       ::ftruncate(file.number(), static_cast<off_t>(bytes->size())) != 0 ||
       ::fsync(file.number()) != 0) {
-    return failed("write exit record");
+    const Error error = failed("write exit record");
+    struct stat facts {};
+    const bool is_deleted = ::fstat(attempt_directory, &facts) == 0 && facts.st_nlink == 0;
+    return is_deleted ? fail(ErrorCode::kNotFound, error.message) : error;
   }
   if (::renameat(attempt_directory, kExitDraftFile, attempt_directory, kExitFile) != 0 ||
       ::fsync(attempt_directory) != 0) {

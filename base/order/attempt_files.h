@@ -109,7 +109,7 @@ Result<std::string> encode_file(const TasksRecord& value);
 Result<std::string> encode_file(const ExitFile& value);
 
 // The exit record: written beside, synced, renamed, the directory synced. The caller retries a
-// failure.
+// failure, but for kNotFound: the directory is deleted, nobody can ever read it.
 Result<void> write_exit_file(int attempt_directory, const ExitFile& file);
 
 // kCorrupt unless bytes are exactly one such value.

@@ -72,7 +72,9 @@ void reap_attempt(const ShepherdSpec& spec) {
   if (!cgroup.exists()) kill_by_parentage(spec.key);
   cgroup.remove();
   remove_spooled(spec.key);
-  while (!is_there(kAttemptDirFd, kExitFile) && !write_exit_file(kAttemptDirFd, exit).ok()) {
+  while (!is_there(kAttemptDirFd, kExitFile)) {
+    const Result<void> written = write_exit_file(kAttemptDirFd, exit);
+    if (written.ok() || written.error().code == ErrorCode::kNotFound) break;
     const timespec second{1, 0};
     ::nanosleep(&second, nullptr);
   }

@@ -225,7 +225,7 @@ void Shepherd::finish() {
   record_ = exit_record();
   ExitFile file{spec_.key, launch_.common.epoch, launch_.common.expiry_s, record_};
   const Result<void> written = write_exit_file(kAttemptDirFd, file);
-  if (!written.ok()) {
+  if (!written.ok() && written.error().code != ErrorCode::kNotFound) {
     kill_again_us_ = boottime_us() + 1000000;
     if (warnings_.empty() || warnings_.back() != written.error().message) {
       warnings_.push_back(written.error().message);

@@ -1,7 +1,10 @@
 // Frames and files survive the trip; the channel keeps to its limits and carries descriptors.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -122,6 +125,15 @@ TEST(LocalProtocol, SpeaksTheHighestVersionBothKnow) {
   EXPECT_FALSE(agree_on_version(peer).ok());
 }
 
+TEST(AttemptFiles, ADeletedDirectoryIsToldFromADiskThatRefuses) {
+  std::string path = ::testing::TempDir() + "attempt.XXXXXX";
+  ASSERT_NE(::mkdtemp(path.data()), nullptr);
+  const Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ::rmdir(path.c_str());
+  EXPECT_EQ(write_exit_file(directory.number(), ExitFile{}).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(write_exit_file(-1, ExitFile{}).error().code, ErrorCode::kUnavailable);
+}
+
 TEST(AttemptFiles, SurviveTheTripAndRefuseLongerOnes) {
   ExitFile file;
   file.key = {JobId{17}, Element{0}, AttemptNo{1}};
@@ -133,6 +145,7 @@ TEST(AttemptFiles, SurviveTheTripAndRefuseLongerOnes) {
   ShepherdSpec spec;
   spec.common = *encode_order(testing::sample_common());
   spec.ports = {20000, 20001};
+  spec.pins = {{{0, 1, 8}, "mlx5_0"}, {{2}, ""}};
   EXPECT_EQ(decode_file<ShepherdSpec>(*encode_file(spec))->ports, spec.ports);
   TasksRecord tasks;
   tasks.groups = {4, 5};
