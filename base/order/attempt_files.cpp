@@ -46,6 +46,7 @@ void describe(Wire& wire, ShepherdSpec& v) {
   wire.blob(v.script, kScriptBytesMax);
   wire.blob(v.environment, kEnvironmentBytesMax);
   describe_ports(wire, v.ports);
+  wire::describe(wire, v.pins);
   wire::describe(wire, v.reap_cause);
   wire.flag(v.reap_launched);
 }

@@ -54,6 +54,7 @@ struct ShepherdSpec {
   std::string script;
   std::string environment;
   std::vector<std::uint16_t> ports;
+  std::vector<RankPin> pins;
   Cause reap_cause;  // Mode reap: what the exit record will say.
   bool reap_launched = false;
 };

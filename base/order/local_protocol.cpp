@@ -54,6 +54,7 @@ void describe(Wire& wire, LocalPrepare& m) {
   wire.raw(m.node_signature);
   wire.blob(m.script, kScriptBytesMax);
   wire.blob(m.environment, kEnvironmentBytesMax);
+  wire::describe(wire, m.pins);
 }
 
 template <class Wire>
@@ -112,6 +113,7 @@ void describe(Wire& wire, LocalState& m) {
   wire.list(m.ports, kPortsMax, [&](std::uint16_t& port) { wire.number(port); });
   wire.list(m.warnings, kWarningsMax, [&](std::string& text) { wire.text(text, kTextMax); });
   wire::describe(wire, m.record);
+  wire::describe_cpus(wire, m.cpus);
 }
 
 constexpr auto kDescribe = [](auto& wire, auto& message) { describe(wire, message); };
@@ -128,6 +130,14 @@ Result<std::string> framed(const Message& message, bool has_fd = false) {
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> cpus_of(const std::vector<RankPin>& pins) {
+  std::vector<std::uint32_t> cpus;
+  for (const RankPin& pin : pins) cpus.insert(cpus.end(), pin.cpus.begin(), pin.cpus.end());
+  std::sort(cpus.begin(), cpus.end());
+  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+  return cpus;
+}
 
 Result<std::string> encode_local(const LocalHello& m) { return framed(m); }
 Result<std::string> encode_local(const LocalPrepare& m) { return framed(m); }

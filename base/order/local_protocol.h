@@ -21,6 +21,7 @@
 
 #include "base/order/signing.h"
 #include "base/types/cause.h"
+#include "base/types/cpu_list.h"
 #include "base/types/ids.h"
 #include "base/types/result.h"
 
@@ -28,8 +29,10 @@ namespace muster {
 
 constexpr std::uint16_t kLocalProtocol = 1;
 constexpr std::uint16_t kLocalProtocolOldest = 1;
-constexpr std::size_t kLocalFrameBytesMax =
-    kCommonOrderBytesMax + kNodeOrderBytesMax + kScriptBytesMax + kEnvironmentBytesMax + 4096;
+constexpr std::size_t kPinsBytesMax = 1U << 20U;
+constexpr std::size_t kLocalFrameBytesMax = kCommonOrderBytesMax + kNodeOrderBytesMax +
+                                            kScriptBytesMax + kEnvironmentBytesMax + kPinsBytesMax +
+                                            4096;
 
 enum class LocalType : std::uint8_t {
   kHello = 1,
@@ -44,6 +47,15 @@ enum class LocalType : std::uint8_t {
   kListEnd = 66,
   kLogOpened = 67,
 };
+
+// Where one process of an attempt runs.
+struct RankPin {
+  std::vector<std::uint32_t> cpus;  // Rising, each once.
+  std::string hca;                  // The nearest to its GPU; empty: unknown, or several.
+};
+
+// All of them, rising, each once.
+std::vector<std::uint32_t> cpus_of(const std::vector<RankPin>& pins);
 
 struct LocalHello {
   std::uint16_t version_min = kLocalProtocolOldest;
@@ -60,8 +72,9 @@ struct LocalPrepare {
   Signature common_signature;
   std::string node;
   Signature node_signature;
-  std::string script;       // Empty when the order has none.
-  std::string environment;  // KEY=VALUE, each followed by a NUL.
+  std::string script;         // Empty when the order has none.
+  std::string environment;    // KEY=VALUE, each followed by a NUL.
+  std::vector<RankPin> pins;  // For each process of this node, or none: anywhere.
 };
 
 // Phase two: the tasks start. Repeating it is harmless.
@@ -125,6 +138,7 @@ struct LocalState {
   std::vector<std::uint16_t> ports;   // Held on this node; the master port first.
   std::vector<std::string> warnings;  // What could not be done as wished: "no memory limit: …".
   ExitRecord record;                  // Means something when ended.
+  std::vector<std::uint32_t> cpus;    // That its processes are pinned to; none: anywhere.
 };
 
 struct LocalFrame {

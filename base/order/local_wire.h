@@ -2,6 +2,7 @@
 // attempt.
 #pragma once
 
+#include "base/order/local_protocol.h"
 #include "base/order/wire.h"
 #include "base/types/cause.h"
 #include "base/types/job_spec.h"
@@ -20,6 +21,19 @@ void describe(Wire& wire, Cause& cause) {
   wire.text(cause.node, kNameBytesMax);
   wire.number(cause.rank);
   wire.choice(cause.retry);
+}
+
+template <class Wire>
+void describe_cpus(Wire& wire, std::vector<std::uint32_t>& cpus) {
+  wire.list(cpus, kCpusPerNodeMax, [&](std::uint32_t& cpu) { wire.number(cpu); });
+}
+
+template <class Wire>
+void describe(Wire& wire, std::vector<RankPin>& pins) {
+  wire.list(pins, kTasksPerNodeMax, [&](RankPin& pin) {
+    describe_cpus(wire, pin.cpus);
+    wire.text(pin.hca, kNameBytesMax);
+  });
 }
 
 template <class Wire>

@@ -58,6 +58,7 @@ struct Inventory {
   std::string release;  // Of the worker.
   std::string kernel;
   std::string switch_name;  // That the node hangs on, as its administrator says; empty: unknown.
+  std::uint32_t cpus_per_core = 1;  // Jobs get whole cores: `cpus` is a multiple of it.
   auto operator<=>(const Inventory&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -69,6 +70,7 @@ struct Inventory {
     visit(6, "release", self.release);
     visit(7, "kernel", self.kernel);
     visit(8, "switch", self.switch_name);
+    visit(9, "cpus_per_core", self.cpus_per_core);
   }
 };
 
@@ -92,6 +94,8 @@ struct Group {
   bool exclusive = false;   // Nobody else on its nodes, and all of theirs.
   bool memory_all = false;  // The whole memory of each node.
   bool one_clique = false;  // The GPUs of a node are of one NVLink clique.
+  // gpus_per_node comes in lots of so many, each lot of one socket (NUMA node); 0: of any.
+  std::uint32_t gpus_per_socket = 0;
   auto operator<=>(const Group&) const = default;
   template <class Self, class V>
   static void fields(Self& self, V& visit) {
@@ -112,6 +116,7 @@ struct Group {
     visit(15, "exclusive", self.exclusive);
     visit(16, "memory_all", self.memory_all);
     visit(17, "one_clique", self.one_clique);
+    visit(18, "gpus_per_socket", self.gpus_per_socket);
   }
 };
 

@@ -33,6 +33,16 @@ std::string file_text(const char* path) {
   return text.str();
 }
 
+std::uint64_t kib_of(std::string_view meminfo, std::string_view label) {
+  const std::size_t found = meminfo.find(label);
+  std::uint64_t kib = 0;
+  if (found == std::string_view::npos) return 0;
+  const std::string_view rest = meminfo.substr(found + label.size());
+  const std::size_t digits = std::min(rest.find_first_not_of(' '), rest.size());
+  std::from_chars(rest.data() + digits, rest.data() + rest.size(), kib);
+  return kib;
+}
+
 // More than CPU_SETSIZE cpus need a larger set than the default one.
 std::uint32_t cpus_usable() {
   for (std::size_t room = 1024; room <= (1U << 20U); room *= 2) {
@@ -110,15 +120,16 @@ Result<Inventory> read_machine(const WorkerConfig& config, const std::string& re
   return inventory;
 }
 
+void give_whole_cores(const WorkerConfig& config, const CpuMachine& machine, Inventory& inventory) {
+  const std::uint32_t per_core = machine.cpus_per_core();
+  if (config.cpus == 0) inventory.cpus = std::max(per_core, inventory.cpus / per_core * per_core);
+  if (inventory.cpus % per_core == 0) inventory.cpus_per_core = per_core;
+}
+
 Result<std::uint64_t> memory_total_mib(std::string_view meminfo) {
-  constexpr std::string_view kLabel = "MemTotal:";
-  const std::size_t label = meminfo.find(kLabel);
-  std::uint64_t kib = 0;
-  if (label != std::string_view::npos) {
-    const std::string_view rest = meminfo.substr(label + kLabel.size());
-    const std::size_t digits = std::min(rest.find_first_not_of(' '), rest.size());
-    std::from_chars(rest.data() + digits, rest.data() + rest.size(), kib);
-  }
+  const std::uint64_t total = kib_of(meminfo, "MemTotal:");
+  const std::uint64_t huge = kib_of(meminfo, "Hugetlb:");
+  const std::uint64_t kib = total > huge ? total - huge : 0;
   if (kib < 1024) return fail(ErrorCode::kUnavailable, "/proc/meminfo does not tell the memory");
   return kib / 1024;
 }

@@ -7,6 +7,7 @@
 
 #include "base/types/resources.h"
 #include "base/types/result.h"
+#include "worker/core/cpu_book.h"
 #include "worker/host/worker_config.h"
 
 namespace muster {
@@ -15,7 +16,12 @@ namespace muster {
 // wants more than there is, kUnavailable when the interface has no address.
 Result<Inventory> read_machine(const WorkerConfig& config, const std::string& release);
 
-Result<std::uint64_t> memory_total_mib(std::string_view meminfo);  // Of the text of /proc/meminfo.
+// Leaves out CPUs that are not a whole core; where the configuration says how many there are it
+// stays at that, and cores are only whole when that number is.
+void give_whole_cores(const WorkerConfig& config, const CpuMachine& machine, Inventory& inventory);
+
+// Of the text of /proc/meminfo: without what huge pages hold, which no job can use as memory.
+Result<std::uint64_t> memory_total_mib(std::string_view meminfo);
 Result<std::string> interface_address(const std::string& interface);
 // The address this machine uses to reach the host of "tcp://host:port".
 Result<std::string> address_towards(const std::string& endpoint);

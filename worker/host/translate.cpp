@@ -38,16 +38,21 @@ ReportPart report_of(const HeldAttempt& attempt) {
           attempt.record};
 }
 
-Result<LauncherOrder> order_of(const PreparePart& part) {
+Result<LauncherOrder> order_of(const PreparePart& part, Pinner& pinner) {
   const Result<CommonOrder> common = decode_common_order(part.common_order);
   if (!common) return common.error();
+  const Result<NodeOrder> node = decode_node_order(part.node_order);
+  if (!node) return node.error();
+  if (node->member >= common->members.size() || node->attempt != common->attempt)
+    return fail(ErrorCode::kCorrupt, "the parts of an order contradict each other");
   const Result<Signature> common_signature = signature_of(part.common_signature);
   if (!common_signature) return common_signature.error();
   const Result<Signature> node_signature = signature_of(part.node_signature);
   if (!node_signature) return node_signature.error();
-  return framed(common->attempt, common->epoch,
-                LocalPrepare{common->attempt, part.common_order, *common_signature, part.node_order,
-                             *node_signature, part.script, part.environment});
+  return framed(
+      common->attempt, common->epoch,
+      LocalPrepare{common->attempt, part.common_order, *common_signature, part.node_order,
+                   *node_signature, part.script, part.environment, pinner.pin(*common, *node)});
 }
 
 Result<LauncherOrder> order_of(const GoPart& part) {

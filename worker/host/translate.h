@@ -8,6 +8,7 @@
 #include "base/order/local_protocol.h"
 #include "base/types/result.h"
 #include "worker/core/held_attempt.h"
+#include "worker/host/pinner.h"
 
 namespace muster {
 
@@ -23,7 +24,8 @@ struct LauncherOrder {
 
 // kInvalid or kCorrupt when the launcher could not read it either. Whether the controller signed it
 // is for the launcher to find out.
-Result<LauncherOrder> order_of(const PreparePart& part);
+// What it starts is pinned.
+Result<LauncherOrder> order_of(const PreparePart& part, Pinner& pinner);
 Result<LauncherOrder> order_of(const GoPart& part);
 Result<LauncherOrder> order_of(const KillPart& part);
 Result<LauncherOrder> order_of(const SignalPart& part);

@@ -111,6 +111,7 @@ Result<void> read_root(const toml::table& root, WorkerConfig& config) {
                        {"memory", memory(config.memory_mib)},
                        {"cpus_reserved", number(config.cpus_reserved, kCpusMax)},
                        {"memory_reserved", memory(config.memory_reserved_mib)},
+                       {"topology", text(config.topology)},
                        {"features", texts(config.features)}};
   const Keys network{{"interface", text(config.interface)},
                      {"address", text(config.address)},

@@ -28,6 +28,7 @@ struct WorkerConfig {
   std::uint64_t memory_mib = 0;           // 0: the machine's, less the reserve.
   std::uint32_t cpus_reserved = 0;        // Kept from jobs when cpus is not given.
   std::uint64_t memory_reserved_mib = 0;  // 0: 5 %, at least 512 MiB, when memory_mib is not given.
+  std::string topology = "auto";          // Of cores: "auto", "none", or a file that lstopo wrote.
   std::vector<std::string> features;
   std::string switch_name;  // That the node hangs on; empty: the controller's configuration says.
   std::string interface;    // Where ranks meet; its first address is told.

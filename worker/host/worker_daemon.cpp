@@ -41,10 +41,11 @@ bool LiveAttempts::has(AttemptKey key) const {
   return live_.count(key) != 0;
 }
 
-WorkerDaemon::WorkerDaemon(WorkerConfig config, Inventory machine)
+WorkerDaemon::WorkerDaemon(WorkerConfig config, Inventory machine, Topology topology)
     : config_(std::move(config)),
       inventory_(std::move(machine)),
       boot_id_(boot_id()),
+      pinner_(std::move(topology)),
       launcher_(config_.launcher, config_.node) {}
 
 WorkerDaemon::~WorkerDaemon() {
@@ -56,7 +57,11 @@ Result<std::unique_ptr<WorkerDaemon>> WorkerDaemon::start(const WorkerConfig& co
                                                           const std::string& release) {
   Result<Inventory> machine = read_machine(config, release);
   if (!machine) return machine.error();
-  std::unique_ptr<WorkerDaemon> daemon(new WorkerDaemon(config, *std::move(machine)));
+  Result<Topology> topology = read_topology(config.topology, config.cpus_reserved);
+  if (!topology) return topology.error();
+  give_whole_cores(config, topology->machine, *machine);
+  std::unique_ptr<WorkerDaemon> daemon(
+      new WorkerDaemon(config, *std::move(machine), *std::move(topology)));
   const Result<void> opened = daemon->open_links();
   if (!opened) return opened.error();
   return daemon;
@@ -190,6 +195,7 @@ void WorkerDaemon::take_gpus(Instant now) {
   }
   if (!gpus) return;
   inventory_.gpus = *std::move(gpus);
+  pinner_.set_gpus(inventory_.gpus);
   log_info("inventory: {} cpus, {} MiB, {} gpus", inventory_.cpus, inventory_.memory_mib,
            inventory_.gpus.size());
   has_inventory_ = true;
@@ -230,10 +236,15 @@ void WorkerDaemon::take_message(const ControllerMessage& message, Instant now) {
     notify_status("connected");
     step(ControllerWelcomed{message.welcome->epoch, message.welcome->heartbeat_every}, now);
   }
-  for (const PreparePart& part : message.prepares) take_order<PrepareAsked>(part, now);
-  for (const GoPart& part : message.goes) take_order<GoAsked>(part, now);
-  for (const KillPart& part : message.kills) take_order<KillAsked>(part, now);
-  for (const SignalPart& part : message.signals) take_order<SignalAsked>(part, now);
+  for (const PreparePart& part : message.prepares) {
+    Result<LauncherOrder> order = order_of(part, pinner_);
+    const AttemptKey key = order ? order->key : AttemptKey{};
+    take_order<PrepareAsked>(std::move(order), now);
+    if (!state_.is_live(key)) pinner_.book().drop(key);
+  }
+  for (const GoPart& part : message.goes) take_order<GoAsked>(order_of(part), now);
+  for (const KillPart& part : message.kills) take_order<KillAsked>(order_of(part), now);
+  for (const SignalPart& part : message.signals) take_order<SignalAsked>(order_of(part), now);
   for (const AttemptKey& key : message.forgets) {
     Result<LauncherOrder> order = forget_order(key);
     MUSTER_ASSERT(order.ok());
@@ -241,9 +252,8 @@ void WorkerDaemon::take_message(const ControllerMessage& message, Instant now) {
   }
 }
 
-template <class Input, class Part>
-void WorkerDaemon::take_order(const Part& part, Instant now) {
-  Result<LauncherOrder> order = order_of(part);
+template <class Input>
+void WorkerDaemon::take_order(Result<LauncherOrder> order, Instant now) {
   if (!order) {
     log_error("controller: order ignored: {}", order.error().message);
     return;
@@ -269,9 +279,15 @@ void WorkerDaemon::take_frame(ReceivedFrame& received, Instant now) {
     for (const std::string& warning : state->warnings)
       log_warn("attempt {}: {}", to_text(state->key), warning);
     step(LauncherSaid{held_of(*state)}, now);
-    live_.set(state->key, state_.is_live(state->key));
+    const bool is_live = state_.is_live(state->key);
+    live_.set(state->key, is_live);
+    if (is_live)
+      pinner_.book().hold(state->key, state->cpus);
+    else
+      pinner_.book().drop(state->key);
   } else if (frame.type == LocalType::kListEnd) {
     step(LauncherListed{}, now);
+    pinner_.book().keep_if([&](const AttemptKey& key) { return state_.is_live(key); });
   } else if (frame.type == LocalType::kLogOpened) {
     const Result<LocalLogOpened> opened = decode_local<LocalLogOpened>(frame);
     if (!opened) return log_error("launcher: answer ignored: {}", opened.error().message);

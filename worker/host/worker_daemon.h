@@ -50,7 +50,7 @@ class WorkerDaemon {
   void run_until_stopped();         // As run(), without signals.
 
  private:
-  WorkerDaemon(WorkerConfig config, Inventory machine);
+  WorkerDaemon(WorkerConfig config, Inventory machine, Topology topology);
   Result<void> open_links();
   GpuWatchOptions gpu_options(const std::string& plugin) const;
   void loop(SignalSource* signals);
@@ -59,8 +59,8 @@ class WorkerDaemon {
   void take_gpus(Instant now);
   void take_controller(Instant now);
   void take_message(const ControllerMessage& message, Instant now);
-  template <class Input, class Part>
-  void take_order(const Part& part, Instant now);
+  template <class Input>
+  void take_order(Result<LauncherOrder> order, Instant now);
   void take_launcher(Instant now);
   void take_frame(ReceivedFrame& received, Instant now);
   void take_log_requests();
@@ -77,6 +77,7 @@ class WorkerDaemon {
   std::uint64_t incarnation_ = 0;
   LinkContext context_;
   WorkerState state_;
+  Pinner pinner_;
   LiveAttempts live_;
   LauncherLink launcher_;
   std::unique_ptr<ControllerLink> controller_;

@@ -203,6 +203,7 @@ void Launcher::prepare(Worker& worker, LocalPrepare message) {
   attempt.state.epoch = order->admitted.common.epoch;
   attempt.expiry_s = order->admitted.common.expiry_s + kClockSkewSeconds;
   for (const HeldPort& held : order->ports) attempt.state.ports.push_back(held.port);
+  attempt.state.cpus = cpus_of(order->prepare.pins);
   orders_.push_back(std::move(*order));
 }
 
@@ -254,6 +255,7 @@ void Launcher::start(Order& order) {
   spec.script = std::move(order.prepare.script);
   spec.environment = std::move(order.prepare.environment);
   spec.ports = attempt.state.ports;
+  spec.pins = std::move(order.prepare.pins);
   Result<Fd> socket = spawner_.spawn(spec, directories_of(attempt), order.ports);
   if (!socket.ok()) {
     attempt.blame(CauseKind::kLaunchFailed, Retry::kElsewhere, socket.error().message);

@@ -132,8 +132,8 @@ CgroupMounts parse_cgroup_mounts(std::string_view mountinfo) {
     if (fields[dash + 1] == "cgroup2" && mounts.unified.empty()) mounts.unified = mount_point;
     if (fields[dash + 1] != "cgroup") continue;
     for (const std::string_view option : split(fields[dash + 3], ',')) {
-      static const std::set<std::string_view> kUsed{"memory", "cpu",     "cpuacct",
-                                                    "pids",   "freezer", "devices"};
+      static const std::set<std::string_view> kUsed{"memory",  "cpu",     "cpuacct", "pids",
+                                                    "freezer", "devices", "cpuset"};
       if (kUsed.count(option) != 0) mounts.v1.emplace(std::string(option), mount_point);
     }
   }
@@ -266,6 +266,7 @@ Result<void> AttemptCgroup::limit(const CgroupLimits& limits,
 Result<void> AttemptCgroup::create(const CgroupLimits& limits, std::uint32_t ranks,
                                    std::vector<std::string>& warnings) {
   if (!limits.devices) v1_.erase("devices");
+  if (limits.cpu_list.empty()) v1_.erase("cpuset");
   // Readable for jobs, which look up their own limits there; our umask is tighter.
   const mode_t before = ::umask(022);
   const Result<void> made = create_groups(ranks);
@@ -275,7 +276,32 @@ Result<void> AttemptCgroup::create(const CgroupLimits& limits, std::uint32_t ran
     if (!single_user_) return fail(ErrorCode::kUnavailable, "no control groups on this machine");
     warnings.emplace_back("no control groups: processes are found by their parents instead");
   }
+  if (!limits.cpu_list.empty()) confine(limits.cpu_list, warnings);
   return limit(limits, warnings);
+}
+
+// Best effort: each process is bound to its CPUs besides, and the quota bounds them all.
+void AttemptCgroup::confine(const std::string& cpu_list, std::vector<std::string>& warnings) {
+  Result<void> done;
+  if (unified_controls_) {
+    const std::string muster = above(above(unified_));
+    for (const std::string& level : {above(muster), muster, above(unified_), unified_}) {
+      if (is_file(unified_ + "/tasks/cpuset.cpus")) break;
+      (void)write_small_file(level + "/cgroup.subtree_control", "+cpuset").ok();
+    }
+    done = write_small_file(unified_ + "/tasks/cpuset.cpus", cpu_list);
+  } else if (const std::string group = v1_directory("cpuset"); !group.empty()) {
+    // On v1 a new group has none of them, and a process may enter only one that has both.
+    for (const std::string& level : {above(above(group)), above(group), group}) {
+      for (const char* file : {"/cpuset.mems", "/cpuset.cpus"}) {
+        const Result<std::string> all = read_small_file(above(level) + file);
+        const Result<std::string> own = read_small_file(level + file);
+        if (all.ok() && own.ok() && *own == "\n") (void)write_small_file(level + file, *all).ok();
+      }
+    }
+    done = write_small_file(group + "/cpuset.cpus", cpu_list);
+  }
+  if (!done.ok()) warnings.push_back("no cpuset: " + done.error().message);
 }
 
 Result<void> AttemptCgroup::create_groups(std::uint32_t ranks) {

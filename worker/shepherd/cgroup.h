@@ -32,6 +32,7 @@ struct CgroupLimits {
   std::uint64_t memory_mib = 0;  // 0: none.
   std::uint32_t cpus = 0;        // 0: none.
   bool devices = false;          // A device filter will be attached.
+  std::string cpu_list;          // As the kernel writes it; empty: all CPUs.
 };
 
 struct CgroupCounters {
@@ -81,6 +82,7 @@ class AttemptCgroup {
   Result<void> limit(const CgroupLimits& limits, std::vector<std::string>& warnings) const;
   Result<void> limit_memory(std::uint64_t mib) const;
   Result<void> limit_cpus(std::uint32_t cpus) const;
+  void confine(const std::string& cpu_list, std::vector<std::string>& warnings);
 
   bool single_user_ = false;
   std::string unified_;                    // The attempt's directory; empty when there is no v2.

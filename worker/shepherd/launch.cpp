@@ -50,6 +50,8 @@ Result<void> Shepherd::prepare() {
   CgroupLimits limits;
   limits.memory_mib = launch_.node.memory_mib;
   limits.cpus = launch_.node.cpus;
+  launch_.pins = spec_.pins;
+  limits.cpu_list = to_cpu_list(cpus_of(spec_.pins));
   limits.devices = launch_.node.device_filter;
   Result<void> done = cgroup_.create(limits, processes, warnings_);
   if (done.ok()) done = cgroup_.enter_shepherd();

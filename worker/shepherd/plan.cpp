@@ -24,8 +24,8 @@ std::uint32_t tasks_in_all(const CommonOrder& common) {
 // What a submitter's shell may carry from a job it runs in, and must not reach the next job.
 bool is_of_a_job(std::string_view name) {
   static const std::set<std::string_view> kRankNames{
-      "RANK",       "LOCAL_RANK", "WORLD_SIZE",           "LOCAL_WORLD_SIZE",
-      "GROUP_RANK", "NODE_RANK",  "CUDA_VISIBLE_DEVICES", "NCCL_COMM_ID"};
+      "RANK",      "LOCAL_RANK",           "WORLD_SIZE",   "LOCAL_WORLD_SIZE", "GROUP_RANK",
+      "NODE_RANK", "CUDA_VISIBLE_DEVICES", "NCCL_COMM_ID", "MUSTER_HCA",       "MUSTER_CPU_LIST"};
   return kRankNames.count(name) != 0 || name.substr(0, 13) == "MUSTER_ARRAY_" ||
          name.substr(0, 11) == "MUSTER_JOB_" || name.substr(0, 14) == "MUSTER_MASTER_";
 }
@@ -88,6 +88,13 @@ void add_devices(Variables& v, const Launch& launch, std::uint32_t local_rank) {
   v["MUSTER_GPU_UUIDS"] = joined(uuids);
 }
 
+void add_pin(Variables& v, const Launch& launch, std::uint32_t local_rank) {
+  if (local_rank >= launch.pins.size()) return;
+  const RankPin& pin = launch.pins[local_rank];
+  v["MUSTER_CPU_LIST"] = to_cpu_list(pin.cpus);
+  if (!pin.hca.empty()) v["MUSTER_HCA"] = pin.hca;
+}
+
 void add_rank(Variables& v, const Launch& launch, std::uint32_t local_rank) {
   const OrderMember& member = launch.member();
   const std::string node_rank = std::to_string(launch.node.member);
@@ -109,6 +116,7 @@ std::vector<std::string> environment_of(const Launch& launch, const std::vector<
   add_job(ours, launch);
   add_place(ours, launch);
   add_devices(ours, launch, local_rank);
+  add_pin(ours, launch, local_rank);
   if (common.launch.mode == LaunchMode::kTasks) add_rank(ours, launch, local_rank);
   if (!launch.error_file.empty()) ours["TORCHELASTIC_ERROR_FILE"] = launch.error_file;
   Variables defaults{{"PATH", std::string(kDefaultPath)},

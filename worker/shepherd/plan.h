@@ -22,7 +22,8 @@ struct Launch {
   std::string error_file;   // For TORCHELASTIC_ERROR_FILE; empty: none.
   std::string nccl_interface;
   std::string gloo_interface;
-  bool filtered = false;  // A device filter hides other jobs' devices, so ours count from 0.
+  std::vector<RankPin> pins;  // For each process, or none: anywhere.
+  bool filtered = false;      // A device filter hides other jobs' devices, so ours count from 0.
 
   const OrderMember& member() const { return common.members[node.member]; }
   // Processes we start here: none, one, or one per task.

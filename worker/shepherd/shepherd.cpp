@@ -86,6 +86,7 @@ LocalState Shepherd::state() const {
   state.epoch = launch_.common.epoch;
   state.ports = spec_.ports;
   state.warnings = warnings_;
+  state.cpus = cpus_of(spec_.pins);
   if (phase_ == LocalPhase::kEnded) state.record = record_;
   return state;
 }

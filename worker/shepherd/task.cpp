@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -30,6 +32,18 @@ Result<void> enter_cgroups(const TaskSet& tasks, const TaskPlan& plan) {
   const Result<std::string> own = read_small_file("/proc/self/cgroup");
   if (own.ok() && tasks.cgroup->holds(*own, plan.local_rank)) return {};
   return fail(ErrorCode::kUnavailable, "enter control group: it did not take");
+}
+
+void pin_to_cpus(const TaskSet& tasks, const TaskPlan& plan, std::vector<std::string>& capped) {
+  if (plan.local_rank >= tasks.launch->pins.size()) return;
+  const std::vector<std::uint32_t>& cpus = tasks.launch->pins[plan.local_rank].cpus;
+  cpu_set_t* set = CPU_ALLOC(kCpuNumberMax + 1);
+  const std::size_t size = CPU_ALLOC_SIZE(kCpuNumberMax + 1);
+  CPU_ZERO_S(size, set);
+  for (const std::uint32_t cpu : cpus) CPU_SET_S(std::min(cpu, kCpuNumberMax), size, set);
+  if (::sched_setaffinity(0, size, set) != 0)
+    capped.push_back("not pinned to CPUs " + to_cpu_list(cpus) + ": " + std::strerror(errno));
+  CPU_FREE(set);
 }
 
 // The others have been so since the shepherd started.
@@ -210,6 +224,7 @@ Error run_task(const TaskSet& tasks, const TaskPlan& plan, int gate) {
   if (!output.ok()) return output.error();
   if (!errors.ok()) return errors.error();
   std::vector<std::string> capped;
+  pin_to_cpus(tasks, plan, capped);
   const Result<void> became = become_user(tasks, capped);
   if (!became.ok()) return became.error();
   // From here on as the user: the kernel decides what it may enter, make and write.

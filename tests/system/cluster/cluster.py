@@ -115,6 +115,8 @@ class Cluster:
         min_uid=1000,
         gateway_options=(),
         limits=(),
+        topology="none",
+        numa_nodes=1,
     ):
         self.dir = tempfile.mkdtemp(prefix="mc.", dir=os.environ.get("TMPDIR", "/tmp"))
         os.chmod(self.dir, 0o755)
@@ -132,6 +134,8 @@ class Cluster:
         self.min_uid = min_uid
         self.gateway_options = list(gateway_options)
         self.limits = list(limits)
+        self.numa_nodes = numa_nodes
+        self.topology = topology  # Of cores; nodes of one machine would pin to the same ones.
         self.ports = dict(zip(["workers", "gateways", "bulk", "enrol"], free_ports(4)))
         self.gateway_socket = os.path.join(self.dir, "g.sock")
         self.daemons = {}
@@ -272,10 +276,12 @@ class Cluster:
         os.makedirs(run, exist_ok=True)
         os.chmod(run, 0o755)
         with open(os.path.join(run, "gpus.toml"), "w") as file:
-            file.write(
-                f'name = "{node}"\n[[gpu]]\ntype = "h100"\nmemory_mib = 81920\n'
-                f"count = {self.gpus}\n"
-            )
+            file.write(f'name = "{node}"\n')
+            for numa in range(self.numa_nodes):
+                file.write(
+                    '[[gpu]]\ntype = "h100"\nmemory_mib = 81920\n'
+                    f"count = {self.gpus // self.numa_nodes}\nnuma = {numa}\n"
+                )
         sock = os.path.join(run, "l.sock")
         launcher = [
             os.path.join(BIN, "muster-launcher"),
@@ -321,6 +327,7 @@ config = "{os.path.join(run, 'gpus.toml')}"
 [resources]
 cpus = {self.cpus}
 memory = "8G"
+topology = "{self.topology}"
 [network]
 address = "127.0.0.1"
 """

@@ -10,6 +10,7 @@ namespace {
 
 TEST(Machine, MemoryFromMeminfo) {
   EXPECT_EQ(*memory_total_mib("MemTotal:       16384000 kB\nMemFree: 1 kB\n"), 16000U);
+  EXPECT_EQ(*memory_total_mib("MemTotal:  16384000 kB\nHugetlb:   1024000 kB\n"), 15000U);
   EXPECT_FALSE(memory_total_mib("").ok());
   EXPECT_FALSE(memory_total_mib("MemTotal: lots").ok());
 }
