@@ -94,6 +94,8 @@ std::string group_text(const Group& group) {
   for (const std::string& feature : group.features) text += ", " + feature;
   if (!group.wish.empty()) text += ", " + to_text(group.wish);
   if (group.one_clique) text += ", of one NVLink clique";
+  if (group.gpus_per_socket != 0)
+    text += ", " + std::to_string(group.gpus_per_socket) + " GPUs on each socket";
   if (group.exclusive) text += ", shared with nobody";
   if (!group.nodes_only.empty()) text += ", of " + compress_hostlist(group.nodes_only);
   if (!group.nodes_excluded.empty()) text += ", not on " + compress_hostlist(group.nodes_excluded);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/types/hostlist.h"
+#include "base/types/node_limits.h"
 #include "base/types/size.h"
 #include "base/types/wish.h"
 #include "submit/script/script_text.h"
@@ -121,6 +122,7 @@ class GroupReader {
     asked.cpus_per_gpu = count("cpus-per-gpu");
     asked.gpus_per_node = count("gpus-per-node");
     asked.gpus_per_task = count("gpus-per-task");
+    if (auto fine = take_sockets(asked); !fine) return fine.error();
     asked.launch = launch_;
     if (asked.cpus_per_task && asked.cpus_per_gpu)
       return contradiction("cpus-per-task", "cpus-per-gpu");
@@ -132,6 +134,29 @@ class GroupReader {
     request_.nodes = shape->nodes;
     request_.cpus_per_task = shape->cpus_per_task;
     request_.groups = std::move(shape->groups);
+    return {};
+  }
+
+  Result<void> take_sockets(AskedCounts& asked) {
+    const auto lot = count("gpus-per-socket");
+    const auto sockets = count("sockets-per-node");
+    if (!lot && !sockets) return {};
+    if (!sockets)
+      return refuse(gave("gpus-per-socket") + ": of how many? Add --sockets-per-node N");
+    if (!lot) return refuse(gave("sockets-per-node") + " without --gpus-per-socket N");
+    const std::uint64_t all = *lot * *sockets;
+    if (all > kGpusPerNodeMax)
+      return refuse("--gpus-per-socket and --sockets-per-node come to " + std::to_string(all) +
+                    " GPUs on a node; at most " + std::to_string(kGpusPerNodeMax));
+    if (asked.gpus_per_node && *asked.gpus_per_node != all) {
+      return refuse("contradiction: " + gave("gpus-per-socket") + " on " +
+                    std::to_string(*sockets) + " sockets makes " + std::to_string(all) +
+                    " GPUs on a node, not " + gave("gpus-per-node"));
+    }
+    if (options_.has("gpu-share") || is_share(options_.text("gpus")))
+      return refuse("contradiction: " + gave("gpus-per-socket") + " and a share of a GPU");
+    asked.gpus_per_node = all;
+    lot_ = static_cast<std::uint32_t>(*lot);
     return {};
   }
 
@@ -195,6 +220,7 @@ class GroupReader {
   }
 
   void take_rest(Group& group) const {
+    group.gpus_per_socket = lot_;
     group.gpu_milli = group.gpus_per_node == 0 ? kMilliPerGpu : milli_;
     if (options_.has("gpu-type")) group.gpu_types = gpu_types();
     if (options_.has("gpu-mem")) {
@@ -249,6 +275,7 @@ class GroupReader {
   std::string program_;
   LaunchMode launch_;
   std::uint32_t milli_ = kMilliPerGpu;
+  std::uint32_t lot_ = 0;      // GPUs on each socket; 0: any.
   std::uint64_t counted_ = 0;  // Nodes that --constraint counts.
   ParsedWish wish_;
   std::vector<std::string> only_;

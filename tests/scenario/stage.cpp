@@ -118,6 +118,7 @@ Group group_of(const std::map<std::string, std::string>& options) {
   group.memory_all = get("mem") == "0";
   group.memory_mib_per_node = group.memory_all ? 0 : memory(get("mem"), 0);
   group.one_clique = get("clique") == "yes";
+  group.gpus_per_socket = number(get("per_socket"), 0);
   group.exclusive = get("exclusive") == "yes";
   if (const std::string wish = get("wish"); !wish.empty()) group.wish = parse_wish(wish)->all;
   group.gpu_milli = number(get("milli"), kMilliPerGpu);
@@ -135,10 +136,13 @@ Inventory inventory_of(const std::string& name, const Statement& statement) {
       memory(statement.option("mem"), 512000), statement.option("type", "h100"));
   inventory.switch_name = statement.option("switch");
   inventory.features = split(statement.option("features"), ',');
+  inventory.cpus_per_core = number(statement.option("threads"), 1);
   const std::vector<std::string> cliques = split(statement.option("cliques"), ',');
+  const std::vector<std::string> sockets = split(statement.option("sockets"), ',');
   for (std::size_t i = 0; i < inventory.gpus.size(); ++i) {
     inventory.gpus[i].memory_mib = memory(statement.option("gpu_mem"), 81920);
     if (i < cliques.size()) inventory.gpus[i].clique = number(cliques[i], 0);
+    if (i < sockets.size()) inventory.gpus[i].numa_node = number(sockets[i], 0);
   }
   return inventory;
 }

@@ -55,6 +55,19 @@ Result<void> check_names(const Group& group) {
   return {};
 }
 
+Result<void> check_sockets(const Group& group) {
+  const std::uint32_t lot = group.gpus_per_socket;
+  if (lot == 0) return {};
+  if (group.gpus_per_node == 0 || group.gpus_per_node % lot != 0)
+    return invalid("--gpus-per-socket: the GPUs of a node are no multiple of " +
+                   std::to_string(lot));
+  if (group.gpu_milli != kMilliPerGpu)
+    return invalid("--gpus-per-socket: whole GPUs only, no share of one");
+  if (group.one_clique)
+    return invalid("--gpus-per-socket: leave out that all are of one NVLink clique");
+  return {};
+}
+
 Result<void> check_group(const Group& group) {
   if (group.nodes_min == 0 || group.nodes_min > group.nodes_max) {
     return invalid(
@@ -78,6 +91,7 @@ Result<void> check_group(const Group& group) {
   }
   if (group.exclusive && group.gpu_milli != kMilliPerGpu)
     return invalid("--exclusive: a share of a GPU shares it; leave one of them out");
+  if (const Result<void> sockets = check_sockets(group); !sockets) return sockets;
   if (group.memory_all && group.memory_mib_per_node != 0)
     return invalid("--mem: all of the memory, or so much of it");
   if (const Result<void> wish = check_wish(group.wish); !wish)
@@ -119,6 +133,10 @@ std::string gpus_text(const Group& group) {
   }
   if (group.gpu_memory_mib_min != 0)
     text += " with " + memory_to_text(group.gpu_memory_mib_min) + " or more";
+  if (group.gpus_per_socket != 0) {
+    text += ", " + std::to_string(group.gpus_per_socket) + " on each of " +
+            plural(group.gpus_per_node / group.gpus_per_socket, "socket") + ",";
+  }
   return text;
 }
 

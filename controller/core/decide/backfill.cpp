@@ -90,15 +90,13 @@ class Backfill::Profile {
 
   std::uint32_t gpus_for(const Group& group) const {
     if (group.gpus_per_node == 0) return 0;
-    std::uint32_t count = 0;
-    std::map<std::uint32_t, std::uint32_t> in_clique;
+    GpuTally tally(group);
     for (std::size_t i = 0; i < milli_.size(); ++i) {
       if (milli_[i] < group.gpu_milli) continue;
       const GpuFree& gpu = node_.gpus[i];
-      if (!gpu_accepted(group, gpu.type, gpu.memory_mib)) continue;
-      count = group.one_clique ? std::max(count, ++in_clique[gpu.clique]) : count + 1;
+      if (gpu_accepted(group, gpu.type, gpu.memory_mib)) tally.add(gpu.clique, gpu.socket);
     }
-    return count;
+    return tally.count();
   }
 
   // Beside all that is booked at that time. Any two requests are taken to want the same devices.
@@ -275,7 +273,7 @@ std::optional<Instant> Backfill::ready_on(const Present& present, const PlanRequ
   const JobTerms& terms = *request.terms;
   const Calendar& calendar = *present.calendar;
   const std::vector<Booking>& booked = bookings(node.id);
-  const bool plain = group.gpu_milli == kMilliPerGpu && !group.one_clique;
+  const bool plain = group.gpu_milli == kMilliPerGpu && !wants_gpus_together(group);
   if (booked.empty() && node.gpus.size() <= 64 && plain) {
     const auto known = ready_alone(present, group, node, span.from, span.latest);
     if (known && (!known->ready || calendar.allows(node.id, terms, *known->ready)))

@@ -81,6 +81,13 @@ std::string memory_text(const Group& group, std::string_view free) {
   return memory_to_text(group.memory_mib_per_node) + std::string(free) + " memory";
 }
 
+std::string together_text(const Group& group) {
+  if (group.one_clique) return " of one NVLink clique";
+  return ", " + std::to_string(group.gpus_per_socket) + " on each of " +
+         std::to_string(group.gpus_per_node / group.gpus_per_socket) +
+         (group.gpus_per_node == group.gpus_per_socket ? " socket" : " sockets");
+}
+
 std::string constraint_text(const Group& group, std::size_t index) {
   if (index == kTaken) return "not used by another group of this job";
   switch (static_cast<Constraint>(index)) {
@@ -91,8 +98,8 @@ std::string constraint_text(const Group& group, std::size_t index) {
       return group.wish.empty() ? "all features asked for" : "features " + to_text(group.wish);
     case Constraint::kGpusTotal:
       return gpus_text(group, "");
-    case Constraint::kCliqueTotal:
-      return gpus_text(group, "") + " of one NVLink clique";
+    case Constraint::kTogetherTotal:
+      return gpus_text(group, "") + together_text(group);
     case Constraint::kCpusTotal:
       return cpus_text(group, "");
     case Constraint::kMemoryTotal:
@@ -105,8 +112,8 @@ std::string constraint_text(const Group& group, std::size_t index) {
       return "nobody else on the node";
     case Constraint::kGpusFree:
       return gpus_text(group, " free");
-    case Constraint::kCliqueFree:
-      return gpus_text(group, " free") + " of one NVLink clique";
+    case Constraint::kTogetherFree:
+      return gpus_text(group, " free") + together_text(group);
     case Constraint::kCpusFree:
       return cpus_text(group, " free");
     case Constraint::kMemoryFree:
@@ -127,7 +134,7 @@ WaitReason reason_of(const Count& count, const Group& group) {
   if (count.fit() < needed && count.fit() + reserved >= needed) return WaitReason::kReserved;
   const bool wants_gpus = group.gpus_per_node != 0;
   const std::uint32_t shared = count.of(Constraint::kAlone);
-  const std::uint32_t gpus = count.of(Constraint::kGpusFree) + count.of(Constraint::kCliqueFree) +
+  const std::uint32_t gpus = count.of(Constraint::kGpusFree) + count.of(Constraint::kTogetherFree) +
                              (wants_gpus ? shared : 0);
   const std::uint32_t cpus = count.of(Constraint::kCpusFree) + (wants_gpus ? 0 : shared);
   const std::uint32_t memory = count.of(Constraint::kMemoryFree);

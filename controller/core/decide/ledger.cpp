@@ -55,7 +55,10 @@ ClassId Ledger::class_of(const Cluster& cluster, const Node& node) {
   NodeTraits traits;
   for (const GpuFacts& gpu : node.inventory.gpus)
     traits.gpus.emplace_back(gpu.type, gpu.memory_mib);
-  for (const GpuFacts& gpu : node.inventory.gpus) traits.cliques.push_back(gpu.clique);
+  for (const GpuFacts& gpu : node.inventory.gpus) {
+    traits.cliques.push_back(gpu.clique);
+    traits.sockets.push_back(gpu.numa_node);
+  }
   traits.features = node.inventory.features;
   std::sort(traits.features.begin(), traits.features.end());
   for (const QueueConfig& queue : cluster.config().queues) {
@@ -124,11 +127,13 @@ void Ledger::refresh_node(const Cluster& cluster, NodeId id) {
   node.connected = connected;
   node.node_class = class_of(cluster, *facts);
   node.cpus_total = facts->inventory.cpus;
+  node.cpus_per_core = std::max(1U, facts->inventory.cpus_per_core);
   node.memory_mib_total = facts->inventory.memory_mib;
   for (std::size_t i = 0; i < facts->inventory.gpus.size(); ++i) {
     const GpuFacts& gpu = facts->inventory.gpus[i];
-    node.gpus.push_back(GpuFree{facts->device_ids[i], gpu.index, gpu.clique, gpu.memory_mib,
-                                gpu.type, gpu.state == DeviceState::kReady, kMilliPerGpu});
+    node.gpus.push_back(GpuFree{facts->device_ids[i], gpu.index, gpu.clique, gpu.numa_node,
+                                gpu.memory_mib, gpu.type, gpu.state == DeviceState::kReady,
+                                kMilliPerGpu});
     if (node.gpus.back().is_whole()) ++node.gpus_whole;
   }
   ++classes_[node.node_class].nodes;

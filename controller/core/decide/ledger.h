@@ -23,6 +23,7 @@ struct GpuFree {
   DeviceId device;
   std::uint32_t index = 0;  // On its node.
   std::uint32_t clique = 0;
+  std::uint32_t socket = 0;  // Its NUMA node.
   std::uint64_t memory_mib = 0;
   std::string type;
   bool ready = true;
@@ -38,6 +39,7 @@ struct NodeFree {
   bool connected = false;  // Heard in this epoch and not silent.
   ClassId node_class = 0;
   std::uint32_t cpus_total = 0;
+  std::uint32_t cpus_per_core = 1;
   std::uint64_t memory_mib_total = 0;
   std::uint32_t cpus_used = 0;
   std::uint64_t memory_mib_used = 0;
@@ -59,6 +61,7 @@ struct NodeTraits {
   std::vector<std::string> features;                        // Sorted.
   std::vector<std::string> queues;     // Those with a list that names the node, sorted.
   std::vector<std::uint32_t> cliques;  // Of the GPUs, by index.
+  std::vector<std::uint32_t> sockets;  // As well.
   std::uint32_t cpus = 0;
   auto operator<=>(const NodeTraits&) const = default;
 };

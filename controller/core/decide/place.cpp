@@ -22,15 +22,13 @@ std::uint32_t gpus_total_for(const Group& group, const NodeTraits& traits) {
   return count;
 }
 
-// The most that are in one clique.
-std::uint32_t clique_total_for(const Group& group, const NodeTraits& traits) {
-  std::map<std::uint32_t, std::uint32_t> in_clique;
-  std::uint32_t most = 0;
+std::uint32_t together_total_for(const Group& group, const NodeTraits& traits) {
+  GpuTally tally(group);
   for (std::size_t i = 0; i < traits.gpus.size(); ++i) {
     if (gpu_accepted(group, traits.gpus[i].first, traits.gpus[i].second))
-      most = std::max(most, ++in_clique[traits.cliques[i]]);
+      tally.add(traits.cliques[i], traits.sockets[i]);
   }
-  return most;
+  return tally.count();
 }
 
 std::uint64_t memory_share(const Group& group, std::uint32_t cpus, std::uint64_t memory_mib,
@@ -78,6 +76,27 @@ void weigh_shares(const Ledger& ledger, const Group& group, const NodeFree& node
   }
 }
 
+// A lot of each socket that has one, from those that are left fullest first. Choices come best
+// first.
+void keep_lots(std::uint32_t wanted, std::uint32_t lot, std::vector<DeviceChoice>& choices) {
+  std::map<std::uint32_t, std::uint32_t> on;
+  for (const DeviceChoice& choice : choices) ++on[choice.gpu->socket];
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> sockets;  // Free there, socket.
+  for (const auto& [socket, free] : on) {
+    if (free >= lot) sockets.emplace_back(free, socket);
+  }
+  std::sort(sockets.begin(), sockets.end());
+  sockets.resize(wanted / lot);
+  std::map<std::uint32_t, std::uint32_t> left;
+  for (const auto& [free, socket] : sockets) left[socket] = lot;
+  std::erase_if(choices, [&](const DeviceChoice& choice) {
+    const auto found = left.find(choice.gpu->socket);
+    if (found == left.end() || found->second == 0) return true;
+    --found->second;
+    return false;
+  });
+}
+
 // Devices by preference: the type wanted most, then the clique that holds all of them and is left
 // fullest, then what leaves the node worth most, then GPUs already shared, then the lowest index.
 std::vector<Grant> choose_devices(const Ledger& ledger, const Group& group, const NodeFree& node) {
@@ -103,6 +122,7 @@ std::vector<Grant> choose_devices(const Ledger& ledger, const Group& group, cons
   MUSTER_ASSERT(choices.size() >= group.gpus_per_node);
   weigh_shares(ledger, group, node, choices);
   std::sort(choices.begin(), choices.end(), is_better);
+  if (group.gpus_per_socket != 0) keep_lots(group.gpus_per_node, group.gpus_per_socket, choices);
   choices.resize(group.gpus_per_node);
   std::sort(choices.begin(), choices.end(), [](const DeviceChoice& a, const DeviceChoice& b) {
     return a.gpu->index < b.gpu->index;
@@ -196,7 +216,7 @@ class Search {
     ++looked_at_;
     if (taken_.count(node.id) != 0 || !is_named(need_, node.id)) return;
     if (!is_known_fit_ && walked_.count(node.id) != 0) return;
-    if (is_known_fit_ && !group_->exclusive && !group_->one_clique) {
+    if (is_known_fit_ && !group_->exclusive && !wants_gpus_together(*group_)) {
       if (request_.avoided.count(node.id) != 0) return;
       if (node.memory_mib_free() < memory_needed(*group_, node)) return;
     } else if (failed_now(*group_, node, request_.avoided) != Constraint::kFits) {
@@ -332,7 +352,9 @@ void add_members(std::vector<Member>& members, const Ledger& ledger, const Group
     Member member;
     member.node = id;
     member.tasks = group.tasks_per_node;
-    member.cpus = cpus_needed(group, node);
+    // What began before cores were known may have left half of one.
+    member.cpus =
+        std::min(cpus_needed(group, node), std::max(node.cpus_free(), group.cpus_per_node));
     member.memory_mib = memory_needed(group, node);
     member.grants = group.exclusive ? all_devices(node) : choose_devices(ledger, group, node);
     members.push_back(std::move(member));
@@ -395,7 +417,10 @@ GroupNeed need_of(const Cluster& cluster, const QueueConfig& queue, const Group&
 }
 
 std::uint32_t cpus_needed(const Group& group, const NodeFree& node) {
-  return group.exclusive ? node.cpus_total : group.cpus_per_node;
+  if (group.exclusive) return node.cpus_total;
+  // Whole cores: the other threads of a core are nobody else's.
+  const std::uint32_t cores = (group.cpus_per_node + node.cpus_per_core - 1) / node.cpus_per_core;
+  return std::min(cores * node.cpus_per_core, std::max(node.cpus_total, group.cpus_per_node));
 }
 
 void confine(GroupNeed& need, const std::vector<NodeId>* nodes) {
@@ -430,16 +455,20 @@ bool gpu_accepted(const Group& group, const std::string& type, std::uint64_t mem
 }
 
 std::uint32_t gpus_free_for(const Group& group, const NodeFree& node) {
-  std::uint32_t count = 0;
-  if (group.one_clique) {
-    std::map<std::uint32_t, std::uint32_t> in_clique;
-    for (const GpuFree& gpu : node.gpus) {
-      if (free_enough(group, gpu)) count = std::max(count, ++in_clique[gpu.clique]);
-    }
-    return count;
+  GpuTally tally(group);
+  for (const GpuFree& gpu : node.gpus) {
+    if (free_enough(group, gpu)) tally.add(gpu.clique, gpu.socket);
   }
-  for (const GpuFree& gpu : node.gpus) count += free_enough(group, gpu) ? 1U : 0U;
-  return count;
+  return tally.count();
+}
+
+void GpuTally::add(std::uint32_t clique, std::uint32_t socket) {
+  if (group_.one_clique)
+    count_ = std::max(count_, ++in_[clique]);
+  else if (group_.gpus_per_socket == 0)
+    ++count_;
+  else if (++in_[socket] == group_.gpus_per_socket)
+    count_ += group_.gpus_per_socket;
 }
 
 bool is_named(const GroupNeed& need, NodeId node) {
@@ -457,8 +486,8 @@ Constraint idle_failed(const Group& group, const NodeClass& node_class) {
   const NodeTraits& traits = node_class.traits;
   if (!has_features(group, traits)) return Constraint::kFeatures;
   if (gpus_total_for(group, traits) < group.gpus_per_node) return Constraint::kGpusTotal;
-  if (group.one_clique && clique_total_for(group, traits) < group.gpus_per_node)
-    return Constraint::kCliqueTotal;
+  if (wants_gpus_together(group) && together_total_for(group, traits) < group.gpus_per_node)
+    return Constraint::kTogetherTotal;
   return traits.cpus < group.cpus_per_node ? Constraint::kCpusTotal : Constraint::kFits;
 }
 
@@ -478,7 +507,7 @@ Constraint failed_now(const Group& group, const NodeFree& node, const std::set<N
   if (avoided.count(node.id) != 0) return Constraint::kAvoided;
   if (group.exclusive && !node.is_idle()) return Constraint::kAlone;
   if (gpus_free_for(group, node) < group.gpus_per_node)
-    return group.one_clique ? Constraint::kCliqueFree : Constraint::kGpusFree;
+    return wants_gpus_together(group) ? Constraint::kTogetherFree : Constraint::kGpusFree;
   if (node.cpus_free() < group.cpus_per_node) return Constraint::kCpusFree;
   if (node.memory_mib_free() < memory_needed(group, node)) return Constraint::kMemoryFree;
   return Constraint::kFits;

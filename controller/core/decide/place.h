@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,6 +30,22 @@ GroupNeed need_of(const Cluster& cluster, const QueueConfig& queue, const Group&
 // Of a reservation's nodes only. Null: not confined.
 void confine(GroupNeed& need, const std::vector<NodeId>* nodes);
 
+// How many of the GPUs that were added one member can have, where it wants them together.
+class GpuTally {
+ public:
+  explicit GpuTally(const Group& group) : group_(group) {}
+  void add(std::uint32_t clique, std::uint32_t socket);
+  std::uint32_t count() const { return count_; }
+
+ private:
+  const Group& group_;
+  std::map<std::uint32_t, std::uint32_t> in_;  // By clique, or by socket.
+  std::uint32_t count_ = 0;
+};
+inline bool wants_gpus_together(const Group& group) {
+  return group.one_clique || group.gpus_per_socket != 0;
+}
+
 // What one node must give, all of it for an exclusive group, memory by its share when the request
 // left it open.
 std::uint32_t cpus_needed(const Group& group, const NodeFree& node);
@@ -47,15 +64,15 @@ std::uint32_t gpus_free_for(const Group& group, const NodeFree& node);
 enum class Constraint : std::uint8_t {
   kNamed,  // Is among the nodes asked for, and not excluded.
   kFeatures,
-  kGpusTotal,    // Has enough GPUs of an acceptable type and memory.
-  kCliqueTotal,  // Has so many of them in one NVLink clique.
+  kGpusTotal,      // Has enough GPUs of an acceptable type and memory.
+  kTogetherTotal,  // Has so many of them in one NVLink clique, or on each of so many sockets.
   kCpusTotal,
   kMemoryTotal,
   kUp,       // Up and connected.
   kAvoided,  // Did not just fail this job.
   kAlone,    // Has nobody on it, when the request shares its nodes with nobody.
   kGpusFree,
-  kCliqueFree,
+  kTogetherFree,
   kCpusFree,
   kMemoryFree,
   kReserved,  // Not reserved for others before it would end; looked at by explain only.
@@ -95,7 +112,7 @@ struct PlaceRequest {
   Instant end{};
   // Nodes to try alone first: where its start was planned. Null: none.
   const std::set<NodeId>* planned = nullptr;
-  ElementKey element{};  // Its own plan is not in its way.
+  ElementKey element{};       // Its own plan is not in its way.
   bool keeps_windows = true;  // Of reservations, when it runs to its limit.
 };
 

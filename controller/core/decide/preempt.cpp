@@ -31,14 +31,13 @@ class Freed {
   bool fits(const Group& group) const {
     if (cpus_ < cpus_needed(group, node_) || memory_mib_ < memory_needed(group, node_))
       return false;
-    std::uint32_t gpus = 0;
-    std::map<std::uint32_t, std::uint32_t> in_clique;
-    for (std::size_t i = 0; i < milli_.size() && gpus < group.gpus_per_node; ++i) {
+    GpuTally tally(group);
+    for (std::size_t i = 0; i < milli_.size() && tally.count() < group.gpus_per_node; ++i) {
       const GpuFree& gpu = node_.gpus[i];
-      if (milli_[i] < group.gpu_milli || !gpu_accepted(group, gpu.type, gpu.memory_mib)) continue;
-      gpus = group.one_clique ? std::max(gpus, ++in_clique[gpu.clique]) : gpus + 1;
+      if (milli_[i] >= group.gpu_milli && gpu_accepted(group, gpu.type, gpu.memory_mib))
+        tally.add(gpu.clique, gpu.socket);
     }
-    return gpus >= group.gpus_per_node;
+    return tally.count() >= group.gpus_per_node;
   }
 
  private:

@@ -19,7 +19,7 @@ expect() {
   fi
 }
 
-expect "gpusubmit --gpus-per-" "--gpus-per-node --gpus-per-task"
+expect "gpusubmit --gpus-per-" "--gpus-per-node --gpus-per-socket --gpus-per-task"
 expect "gpusubmit --launch " "script tasks torchrun"
 expect "gpusubmit --open-mode a" "append"
 expect "gpujob re" "release requeue"

@@ -186,6 +186,25 @@ Group group_of(const std::vector<std::string>& words) {
   return job.spec.groups.empty() ? Group{} : job.spec.groups.front();
 }
 
+TEST(BuildJob, TakesGpusBySocket) {
+  const Group group = group_of({"--gpus-per-socket", "2", "--sockets-per-node", "2"});
+  EXPECT_EQ(group.gpus_per_node, 4U);
+  EXPECT_EQ(group.gpus_per_socket, 2U);
+  EXPECT_EQ(error_of({"--gpus-per-socket", "2"}),
+            "gpusubmit: --gpus-per-socket 2: of how many? Add --sockets-per-node N");
+  EXPECT_EQ(error_of({"--sockets-per-node", "2"}),
+            "gpusubmit: --sockets-per-node 2 without --gpus-per-socket N");
+  EXPECT_EQ(
+      error_of({"--gpus-per-socket", "2", "--sockets-per-node", "2", "--gpus-per-node", "2"}),
+      "gpusubmit: contradiction: --gpus-per-socket 2 on 2 sockets makes 4 GPUs on a node, not "
+      "--gpus-per-node 2");
+  EXPECT_EQ(error_of({"--gpus-per-socket", "200", "--sockets-per-node", "2"}),
+            "gpusubmit: --gpus-per-socket and --sockets-per-node come to 400 GPUs on a node; at "
+            "most 256");
+  EXPECT_EQ(error_of({"--gpus-per-socket", "1", "--sockets-per-node", "1", "--gpus", "0.5"}),
+            "gpusubmit: contradiction: --gpus-per-socket 1 and a share of a GPU");
+}
+
 TEST(BuildJob, TakesSharesOfAGpu) {
   Group group = group_of({"--gpus", "0.25"});
   EXPECT_EQ(group.gpus_per_node, 1U);
