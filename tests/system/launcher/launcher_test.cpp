@@ -166,6 +166,38 @@ TEST_F(LauncherTest, EnvironmentOfTasksIsExact) {
   EXPECT_EQ(lines_of(rig_.file("env-0")).count("LOCAL_RANK=0"), 1U);
 }
 
+// Bound to CPUs of its own, and as root confined to those of the job.
+TEST_F(LauncherTest, RanksAreBoundToTheirCpus) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two CPUs";
+  const std::string script =
+      "#!/bin/sh\npython3 -c 'import os; print(os.sched_getaffinity(0)); "
+      "os.sched_setaffinity(0, {0, 1}); print(os.sched_getaffinity(0))' 2>/dev/null\n"
+      "echo $MUSTER_CPU_LIST $MUSTER_HCA\n";
+  TestJob job = rig_.tasks_job(2, script);
+  job.common.launch.output = "pin-%t";
+  job.pins = {{{1}, "mlx5_1"}, {{1}, ""}};
+  const LocalState ended = rig_.run(job);
+  ASSERT_EQ(ended.record.cause.kind, CauseKind::kCompleted) << ended.record.cause.evidence;
+  EXPECT_EQ(ended.cpus, (std::vector<std::uint32_t>{1}));
+  for (const std::string& warning : ended.warnings) {
+    EXPECT_EQ(warning.find("pinned"), std::string::npos) << warning;
+    EXPECT_EQ(warning.find("cpuset"), std::string::npos) << warning;
+  }
+  const std::string wide = rig_.is_root() ? "{1}" : "{0, 1}";
+  EXPECT_EQ(rig_.file("pin-0"), "{1}\n" + wide + "\n1 mlx5_1\n");
+  EXPECT_EQ(rig_.file("pin-1"), "{1}\n" + wide + "\n1\n");
+}
+
+TEST_F(LauncherTest, CpusThatAreNotThereAreAWarning) {
+  TestJob job = rig_.tasks_job(1, "#!/bin/sh\nexit 0\n");
+  job.pins = {{{4000, 4001}, ""}};
+  const LocalState ended = rig_.run(job);
+  EXPECT_EQ(ended.record.cause.kind, CauseKind::kCompleted) << ended.record.cause.evidence;
+  std::string said;
+  for (const std::string& warning : ended.warnings) said += warning + "; ";
+  EXPECT_NE(said.find("not pinned to CPUs 4000-4001: "), std::string::npos) << said;
+}
+
 TEST_F(LauncherTest, ScriptModeHasNoRank) {
   TestJob job = rig_.script_job("#!/bin/sh\nenv\n");
   job.environment += std::string("LOCAL_RANK=3\0", 13);

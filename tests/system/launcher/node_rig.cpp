@@ -231,6 +231,7 @@ LocalPrepare NodeRig::sign(const TestJob& job) const {
   prepare.node_signature = key_.sign(OrderKind::kNode, prepare.node);
   prepare.script = job.script;
   prepare.environment = job.environment;
+  prepare.pins = job.pins;
   return prepare;
 }
 

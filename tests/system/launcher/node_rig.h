@@ -20,6 +20,7 @@ struct TestJob {
   CommonOrder common;
   NodeOrder node;
   std::string script;
+  std::vector<RankPin> pins;
   std::string environment;
 };
 
