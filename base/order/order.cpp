@@ -246,4 +246,9 @@ Result<void> check_order_time(std::int64_t not_before_s, std::int64_t expiry_s,
   return {};
 }
 
+std::uint32_t processes_of(const CommonOrder& common, std::uint32_t member) {
+  if (common.launch.mode == LaunchMode::kTasks) return common.members[member].tasks;
+  return common.launch.mode == LaunchMode::kTorchrun || member == 0 ? 1 : 0;
+}
+
 }  // namespace muster

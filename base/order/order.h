@@ -109,6 +109,9 @@ struct NodeOrder {
   auto operator<=>(const NodeOrder&) const = default;
 };
 
+// How many processes that member's node starts: none, one, or one for each task.
+std::uint32_t processes_of(const CommonOrder& common, std::uint32_t member);
+
 struct GoOrder {
   std::uint32_t key_id = 0;
   Uuid cluster;

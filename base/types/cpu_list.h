@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/types/node_limits.h"
+
 namespace muster {
 
-constexpr std::uint32_t kCpuNumberMax = 65535;  // A CPU's own number.
-constexpr std::size_t kCpusPerNodeMax = 8192;
+constexpr std::uint32_t kCpuNumberMax = kCpusPerNodeMax - 1;  // A CPU's own number.
 
 // cpus: rising, each once.
 std::string to_cpu_list(const std::vector<std::uint32_t>& cpus);

@@ -8,7 +8,7 @@ FUNCTION_LINES_MAX = 70
 PARAMETERS_MAX = 5
 NESTING_MAX = 4
 COLUMNS_MAX = {".cpp": 100, ".h": 100, ".py": 100, ".sql": 120}
-ROOT_HALF_LINES_MAX = 5290  # Of code. The aim is 3000 (docs/SECURITY.md): lower it with the code.
+ROOT_HALF_LINES_MAX = 5286  # Of code. The aim is 3000 (docs/SECURITY.md): lower it with the code.
 
 
 def check_sizes(tree):

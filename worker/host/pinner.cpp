@@ -6,18 +6,6 @@
 namespace muster {
 namespace {
 
-std::uint32_t processes_of(const CommonOrder& common, const NodeOrder& node) {
-  switch (common.launch.mode) {
-    case LaunchMode::kScript:
-      return node.member == 0 ? 1 : 0;
-    case LaunchMode::kTorchrun:
-      return 1;
-    case LaunchMode::kTasks:
-      break;
-  }
-  return common.members[node.member].tasks;
-}
-
 // As the shepherd shares them out: one for each in turn when each sees its own only, else in
 // slices, and in turn when there are more processes than GPUs.
 std::vector<std::size_t> devices_of(const CommonOrder& common, std::size_t devices,
@@ -61,7 +49,7 @@ std::string Pinner::hca_of(const std::vector<const GpuFacts*>& gpus) const {
 
 std::vector<RankPin> Pinner::pin(const CommonOrder& common, const NodeOrder& node) {
   if (book_.machine().cores.empty()) return {};
-  const std::uint32_t ranks = processes_of(common, node);
+  const std::uint32_t ranks = processes_of(common, node.member);
   std::vector<const GpuFacts*> devices;
   for (const OrderDevice& device : node.devices) {
     const auto found = std::find_if(gpus_.begin(), gpus_.end(),

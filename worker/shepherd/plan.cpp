@@ -195,18 +195,6 @@ StreamPlan stream_of(const Launch& launch, const std::string& pattern, std::uint
 
 }  // namespace
 
-std::uint32_t Launch::processes() const {
-  switch (common.launch.mode) {
-    case LaunchMode::kScript:
-      return node.member == 0 ? 1 : 0;
-    case LaunchMode::kTorchrun:
-      return 1;
-    case LaunchMode::kTasks:
-      return member().tasks;
-  }
-  return 0;
-}
-
 std::string expand_pattern(std::string_view pattern, const Launch& launch, std::uint32_t rank) {
   const CommonOrder& common = launch.common;
   std::string text;

@@ -26,8 +26,7 @@ struct Launch {
   bool filtered = false;      // A device filter hides other jobs' devices, so ours count from 0.
 
   const OrderMember& member() const { return common.members[node.member]; }
-  // Processes we start here: none, one, or one per task.
-  std::uint32_t processes() const;
+  std::uint32_t processes() const { return processes_of(common, node.member); }
 };
 
 // Where a stream goes. An empty path: a file of ours in the attempt's directory.
