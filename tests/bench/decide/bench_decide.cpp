@@ -4,7 +4,7 @@
 //   bench_decide NAME RUNS     NAME: place_1k_10k place_1k_mixed place_10k_10k, each also with
 //   _half behind it;
 //       pass_10k_100k pass_20k_shapes gang_decision_1k growth estimate_10k_100k array_1m_submit
-//       array_1k_ends
+//       array_1k_ends element_bytes
 #include <malloc.h>
 
 #include "tests/bench/decide/growth.h"
@@ -124,6 +124,33 @@ double array_1k_ends() {
   return took * 1000 / kEnds;
 }
 
+// What the engine keeps of each element of an array that runs, and of each that ended: bytes of the
+// heap, without what the nodes and the array cost before the first starts.
+void element_bytes() {
+  constexpr std::uint32_t kNodes = 12500;
+  constexpr double kElements = kNodes * 8.0;
+  const auto in_use = [] { return static_cast<double>(mallinfo2().uordblks); };
+  Site site(1);
+  site.add_nodes(kNodes, {});
+  NewJob job = Site::job(1, 1);
+  job.spec.array.ranges = {{0, kNodes * 8 - 1, 1}};
+  site.submit({job});
+  site.take_changes();
+  const double before = in_use();
+  site.pass();
+  const double start = now_ms();
+  site.launch_all();
+  const double launched_ms = ms_since(start);
+  site.take_changes();
+  const double running = in_use();
+  site.end_all();
+  site.take_changes();
+  const double ended = in_use();
+  print_bytes("element_running_bytes", (running - before) / kElements);
+  print_bytes("element_ended_bytes", (ended - before) / kElements);
+  print("element_launch_100k", {launched_ms});
+}
+
 int run(const std::string& name, int runs) {
   if (name == "pass_10k_100k") {
     pass_10k_100k(runs);
@@ -136,6 +163,7 @@ int run(const std::string& name, int runs) {
   if (name == "growth") return growth(runs), 0;
   if (name == "pass_20k_shapes") return pass_20k_shapes(runs), 0;
   if (name == "gang_decision_1k") return gang_decision_1k(runs), 0;
+  if (name == "element_bytes") return element_bytes(), 0;
   Times times;
   for (int i = 0; i < runs; ++i) {
     const auto seed = static_cast<std::uint64_t>(i);

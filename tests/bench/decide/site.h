@@ -44,6 +44,11 @@ inline void print(const std::string& name, const Times& times) {
   );
 }
 
+inline void print_bytes(const std::string& name, double value) {
+  std::printf("{\"name\": \"%s\", \"value\": %.1f, \"unit\": \"bytes\", \"n\": 1}\n", name.c_str(),
+              value);
+}
+
 struct Machine {
   std::uint32_t gpus = 8;
   std::string type = "h100";
@@ -166,6 +171,23 @@ class Site {
     return wanted;
   }
 
+  void launch(const Attempt& attempt) {
+    const AttemptKey key = attempt.key;
+    const std::vector<Member> members = attempt.place->members;
+    for (const AttemptPhase phase : {AttemptPhase::kPrepared, AttemptPhase::kRunning}) {
+      for (const Member& member : members) {
+        AttemptReport report{key, phase, engine_.cluster().epoch(), {29500}, {}};
+        step(WorkerReport{engine_.cluster().find_node(member.node)->name, {report}});
+      }
+    }
+  }
+  void launch_all() {
+    for (const auto& [key, attempt] : engine_.cluster().attempts()) launch(attempt);
+  }
+  void end_all() {
+    while (running() != 0) end(engine_.cluster().attempts().begin()->second);
+  }
+
   void end(const Attempt& attempt) {
     const AttemptKey key = attempt.key;
     const std::vector<Member> members = attempt.place->members;
@@ -185,6 +207,7 @@ class Site {
   std::size_t running() const { return engine_.cluster().attempts().size(); }
   const Engine& engine() const { return engine_; }
   Rng& rng() { return rng_; }
+  void take_changes() { engine_.take_changes(); }
   void wait(Duration time) { at_ = at_ + time; }
 
   Outcome step(const Command& command) {
