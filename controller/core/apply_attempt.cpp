@@ -1,4 +1,6 @@
 // Applying events about attempts.
+#include <algorithm>
+
 #include "base/types/digest.h"
 #include "controller/core/cluster_apply.h"
 #include "controller/core/job_change.h"
@@ -15,17 +17,27 @@ std::uint64_t digest_of_attempt(const Attempt& attempt) {
   digest(6, "launched_at", attempt.launched_at);
   digest(7, "launched_wall", attempt.launched_wall);
   digest(8, "launched", attempt.launched);
-  digest(9, "master_address", attempt.master_address);
-  digest(10, "ports", attempt.ports);
-  digest(11, "stopping", attempt.stopping);
+  digest(9, "master_address", attempt.master_address());
+  digest(10, "ports", attempt.ports());
+  digest(11, "stopping", attempt.stopping());
   digest(12, "requeue", attempt.requeue);
   if (attempt.limit_lowered) digest(13, "limit_lowered", attempt.limit_lowered);
-  if (attempt.stopping_at.us != 0) digest(14, "stopping_at", attempt.stopping_at);
+  if (attempt.stopping_at().us != 0) digest(14, "stopping_at", attempt.stopping_at());
   return digest.value();
 }
 
 std::uint64_t digest_of_member_end(const AttemptKey& key, NodeId node, const ExitRecord& record) {
   return combine64(combine64(digest_of(key), node.value), digest_of(record));
+}
+
+bool insert_sorted(std::vector<AttemptKey>& keys, const AttemptKey& key) {
+  constexpr std::size_t kGrowth = 4;  // Nodes are many: no doubling.
+  const auto at = std::lower_bound(keys.begin(), keys.end(), key);
+  if (at != keys.end() && *at == key) return false;
+  const auto place = at - keys.begin();
+  if (keys.size() == keys.capacity()) keys.reserve(keys.size() + kGrowth);
+  keys.insert(keys.begin() + place, key);
+  return true;
 }
 
 Attempt& ClusterApply::attempt_must_exist(const AttemptKey& key) {
@@ -73,7 +85,7 @@ void ClusterApply::operator()(const AttemptStarted& event) {
   cluster.digest_ += digest_of_attempt(attempt);
   for (const Member& member : event.place.members) {
     MUSTER_ASSERT(cluster.nodes_.count(member.node) == 1);
-    const bool once = cluster.attempts_on_[member.node].insert(event.key).second;
+    const bool once = insert_sorted(cluster.attempts_on_[member.node], event.key);
     MUSTER_ASSERT(once);
   }
 }
@@ -85,16 +97,17 @@ void ClusterApply::operator()(const AttemptLaunched& event) {
     attempt.launched = true;
     attempt.launched_at = stamp.at;
     attempt.launched_wall = stamp.wall;
-    attempt.master_address = event.master_address;
-    attempt.ports = event.ports;
+    if (!event.master_address.empty())
+      attempt.address = cluster.addresses_.take(event.master_address);
+    attempt.set_ports(event.ports);
   });
 }
 
 void ClusterApply::operator()(const AttemptStopping& event) {
   change_attempt(attempt_must_exist(event.key), [&](Attempt& attempt) {
     attempt.state = AttemptState::kStopping;
-    attempt.stopping = event.cause;
-    attempt.stopping_at = event.at;
+    attempt.extras.own().stopping = event.cause;
+    attempt.extras.own().stopping_at = event.at;
     attempt.requeue = event.requeue;
   });
 }
@@ -102,10 +115,10 @@ void ClusterApply::operator()(const AttemptStopping& event) {
 void ClusterApply::operator()(const MemberEnded& event) {
   Attempt& attempt = attempt_must_exist(event.key);
   MUSTER_ASSERT(attempt.find_member(event.node) != nullptr);
-  const bool is_new = attempt.members_ended.emplace(event.node, event.record).second;
+  const bool is_new = attempt.extras.own().members_ended.emplace(event.node, event.record).second;
   MUSTER_ASSERT(is_new);
   const std::uint64_t digest = digest_of_member_end(event.key, event.node, event.record);
-  attempt.members_digest += digest;
+  attempt.extras.own().members_digest += digest;
   cluster.digest_ += digest;
 }
 
@@ -166,10 +179,12 @@ void ClusterApply::operator()(const AttemptEnded& event) {
       .touch(event.key.element, [&](ElementRecord& record) { record.last = std::move(summary); });
   for (const Member& member : attempt.place->members) {
     const auto on = cluster.attempts_on_.find(member.node);
-    on->second.erase(event.key);
+    auto& keys = on->second;
+    keys.erase(std::lower_bound(keys.begin(), keys.end(), event.key));
     if (on->second.empty()) cluster.attempts_on_.erase(on);
   }
-  cluster.digest_ -= digest_of_attempt(attempt) + attempt.members_digest;
+  cluster.digest_ -= digest_of_attempt(attempt) + attempt.extras->members_digest;
+  if (attempt.address != nullptr) cluster.addresses_.drop(attempt.address);
   cluster.attempts_.erase(event.key);
 }
 

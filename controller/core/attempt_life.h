@@ -12,6 +12,7 @@
 
 #include "base/types/cause.h"
 #include "base/types/ids.h"
+#include "base/types/rare.h"
 #include "base/types/resources.h"
 #include "base/types/time.h"
 
@@ -42,28 +43,43 @@ constexpr bool can_follow(AttemptState from, AttemptState to) {
   return false;
 }
 
+// What few attempts have while they run.
+struct AttemptExtras {
+  std::vector<std::uint16_t> ports;  // Where they are not just one.
+  std::optional<Cause> stopping;
+  Instant stopping_at;
+  std::map<NodeId, ExitRecord> members_ended;
+  std::uint64_t members_digest = 0;  // Cached part of the cluster's digest.
+};
+
+// There are as many as jobs that run, up to a million: what most do not have is in the extras.
 struct Attempt {
   AttemptKey key;
   std::shared_ptr<const Place> place;  // Never null; members in rank order.
   AttemptState state = AttemptState::kPreparing;
+  bool launched = false;
+  bool requeue = false;         // Another attempt follows: a person's wish, or preempted.
+  bool limit_lowered = false;   // Its nodes keep the limit it began with: we keep the lower one.
+  std::uint16_t port_only = 0;  // 0: ports are in the extras, if there are any.
   Instant started_at;
   WallTime started_wall;
   Instant launched_at;  // Meaningful when launched.
   WallTime launched_wall;
-  bool launched = false;
-  std::string master_address;
-  std::vector<std::uint16_t> ports;
-  std::optional<Cause> stopping;  // Has a value exactly in kStopping.
-  Instant stopping_at;            // Meaningful in kStopping; 0 if its record did not say.
-  bool requeue = false;           // Another attempt follows: a person's wish, or preempted.
-  bool limit_lowered = false;     // Its nodes keep the limit it began with: we keep the lower one.
-  std::map<NodeId, ExitRecord> members_ended;
+  std::shared_ptr<const std::string> address;  // Null: empty. Shared by those with the same.
+  std::uint64_t place_digest = 0;              // Cached part of the cluster's digest.
+  Rare<AttemptExtras> extras;
 
-  std::uint64_t place_digest = 0;  // Cached parts of the cluster's digest.
-  std::uint64_t members_digest = 0;
-
+  const std::string& master_address() const;
+  std::vector<std::uint16_t> ports() const;
+  void set_ports(std::vector<std::uint16_t> ports);
+  // Has a value exactly in kStopping.
+  const std::optional<Cause>& stopping() const { return extras->stopping; }
+  // Meaningful in kStopping; 0 if its record did not say.
+  Instant stopping_at() const { return extras->stopping_at; }
+  const std::map<NodeId, ExitRecord>& members_ended() const { return extras->members_ended; }
   const Member* find_member(NodeId node) const;  // Null: the node is not part of the place.
-  bool all_ended() const { return members_ended.size() == place->members.size(); }
+  bool all_ended() const { return members_ended().size() == place->members.size(); }
 };
+static_assert(sizeof(Attempt) <= 112, "300 bytes per running element, with all that follows it");
 
 }  // namespace muster

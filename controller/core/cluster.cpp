@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-const std::set<AttemptKey> kNoAttempts;
+const std::vector<AttemptKey> kNoAttempts;
 
 template <class Map, class Key>
 auto find_in(Map& map, const Key& key) -> decltype(&map.find(key)->second) {
@@ -45,8 +45,8 @@ const Device* Cluster::find_device(std::string_view uuid) const {
   return id == nullptr ? nullptr : find_device(*id);
 }
 
-const std::set<AttemptKey>& Cluster::attempts_on(NodeId node) const {
-  const std::set<AttemptKey>* found = find_in(attempts_on_, node);
+const std::vector<AttemptKey>& Cluster::attempts_on(NodeId node) const {
+  const std::vector<AttemptKey>* found = find_in(attempts_on_, node);
   return found == nullptr ? kNoAttempts : *found;
 }
 
@@ -100,6 +100,20 @@ std::uint64_t Cluster::digest() const {
   hash = combine64(hash, node_next_.value);
   hash = combine64(hash, static_cast<std::uint64_t>(applied_at_.us));
   return combine64(hash, digest_of(*config_));
+}
+
+const std::string& Attempt::master_address() const {
+  static const std::string kNone;
+  return address == nullptr ? kNone : *address;
+}
+
+std::vector<std::uint16_t> Attempt::ports() const {
+  return port_only == 0 ? extras->ports : std::vector<std::uint16_t>{port_only};
+}
+
+void Attempt::set_ports(std::vector<std::uint16_t> ports) {
+  port_only = ports.size() == 1 ? ports.front() : 0;
+  if (port_only == 0 && !ports.empty()) extras.own().ports = std::move(ports);
 }
 
 const Member* Attempt::find_member(NodeId node) const {

@@ -73,7 +73,7 @@ class Cluster {
   const Node* find_node(std::string_view name) const;
   const Device* find_device(DeviceId id) const;
   const Device* find_device(std::string_view uuid) const;
-  const std::set<AttemptKey>& attempts_on(NodeId node) const;
+  const std::vector<AttemptKey>& attempts_on(NodeId node) const;  // In order.
 
   const ClusterConfig& config() const { return *config_; }
   const std::shared_ptr<const ClusterConfig>& config_shared() const { return config_; }
@@ -136,11 +136,12 @@ class Cluster {
   std::deque<std::pair<Instant, RequestId>> requests_by_age_;
   std::map<std::string, NodeId, std::less<>> node_names_;
   std::map<std::string, DeviceId, std::less<>> device_uuids_;
-  std::map<NodeId, std::set<AttemptKey>> attempts_on_;
+  std::map<NodeId, std::vector<AttemptKey>> attempts_on_;
   std::map<Uid, std::uint64_t> unfinished_of_;
   std::set<std::pair<Seq, JobId>> jobs_ended_;
   InternPool<JobOwner> owners_;
   InternPool<JobTerms> terms_;
+  InternPool<std::string> addresses_;  // Of the first nodes of attempts.
 };
 
 // What the place counts for in fair share: weighted milli-GPUs, by its GPUs or its CPUs, whichever

@@ -12,6 +12,9 @@ std::uint64_t digest_of_request(const RequestId& id, const RecentRequest& reques
 std::uint64_t digest_of_forgotten(JobId first, const ForgottenRun& run);
 std::uint64_t digest_of_usage(const UsageKey& key, const Usage& usage);  // 0 when nothing was used.
 
+// False: it is there already.
+bool insert_sorted(std::vector<AttemptKey>& keys, const AttemptKey& key);
+
 struct ClusterApply {
   Cluster& cluster;
   Stamp stamp;

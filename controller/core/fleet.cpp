@@ -79,7 +79,7 @@ void note_heard(Step& step, NodeId id) {
   live.silent = false;
   set_connected(step, id, true);
   back_from_silence(step, id);
-  const std::set<AttemptKey> keys = step.cluster().attempts_on(id);
+  const std::vector<AttemptKey> keys = step.cluster().attempts_on(id);
   for (const AttemptKey& key : keys) urge_member(step, key, id);
 }
 
@@ -124,10 +124,10 @@ Result<void> check_drain(Step& step, const ChangeNodes& command) {
 
 // The node's jobs had until its drain's deadline. Those that must not be repeated end.
 void empty_node(Step& step, const Node& node) {
-  const std::set<AttemptKey> keys = step.cluster().attempts_on(node.id);
+  const std::vector<AttemptKey> keys = step.cluster().attempts_on(node.id);
   for (const AttemptKey& key : keys) {
     const Attempt* attempt = step.cluster().find_attempt(key);
-    if (attempt == nullptr || attempt->stopping) continue;
+    if (attempt == nullptr || attempt->stopping()) continue;
     const bool may_repeat = step.cluster().find_job(key.job)->facts().terms->requeue;
     Cause cause;
     cause.kind = may_repeat ? CauseKind::kRequeued : CauseKind::kCancelled;
@@ -139,7 +139,7 @@ void empty_node(Step& step, const Node& node) {
 }
 
 Result<void> check_removal(Step& step, const Node& node) {
-  const std::set<AttemptKey>& on = step.cluster().attempts_on(node.id);
+  const std::vector<AttemptKey>& on = step.cluster().attempts_on(node.id);
   if (on.empty()) return {};
   return fail(ErrorCode::kConflict, "node " + node.name + " still has " +
                                         std::to_string(on.size()) +
@@ -194,7 +194,7 @@ void take_hello(Step& step, const WorkerHello& command) {
     report_member(step, *step.cluster().find_node(id), report);
   }
   if (rebooted) return lose_members(step, *step.cluster().find_node(id), "the node was rebooted");
-  const std::set<AttemptKey> expected = step.cluster().attempts_on(id);
+  const std::vector<AttemptKey> expected = step.cluster().attempts_on(id);
   for (const AttemptKey& key : expected) {
     if (listed.count(key) == 0) miss_member(step, *step.cluster().find_node(id), key);
   }

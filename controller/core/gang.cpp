@@ -146,8 +146,8 @@ void order_member(Step& step, const Attempt& attempt, MemberLiveness& member, No
     case AttemptState::kStopping:
       if (!member.kill_sent) {
         member.kill_sent = true;
-        step.send(
-            SendKill{attempt.key, node, reason_of(*attempt.stopping), grace_of(step, attempt.key)});
+        step.send(SendKill{attempt.key, node, reason_of(*attempt.stopping()),
+                           grace_of(step, attempt.key)});
       }
       break;
     case AttemptState::kEnded:
@@ -160,7 +160,7 @@ void order_member(Step& step, const Attempt& attempt, MemberLiveness& member, No
 void urge_member(Step& step, const AttemptKey& key, NodeId node) {
   const Attempt* attempt = step.cluster().find_attempt(key);
   if (attempt == nullptr || !is_connected(step, node)) return;
-  if (attempt->members_ended.count(node) != 0) return;
+  if (attempt->members_ended().count(node) != 0) return;
   AttemptLiveness& books = books_of(step, *attempt);
   order_member(step, *attempt, books.members[position_of(*attempt, node)], node);
 }
@@ -175,7 +175,7 @@ void open_attempt(Step& step, const AttemptKey& key) {
 void report_member(Step& step, const Node& node, const AttemptReport& report) {
   const Attempt* attempt = step.cluster().find_attempt(report.key);
   const bool wanted = attempt != nullptr && attempt->find_member(node.id) != nullptr &&
-                      attempt->members_ended.count(node.id) == 0;
+                      attempt->members_ended().count(node.id) == 0;
   if (!wanted) {
     if (report.phase == AttemptPhase::kEnded)
       step.send(SendForget{report.key, node.id});
@@ -211,7 +211,7 @@ void report_member(Step& step, const Node& node, const AttemptReport& report) {
 void miss_member(Step& step, const Node& node, const AttemptKey& key) {
   const Attempt* attempt = step.cluster().find_attempt(key);
   if (attempt == nullptr || attempt->find_member(node.id) == nullptr) return;
-  if (attempt->members_ended.count(node.id) != 0) return;
+  if (attempt->members_ended().count(node.id) != 0) return;
   AttemptLiveness& books = books_of(step, *attempt);
   MemberLiveness& member = books.members[position_of(*attempt, node.id)];
   const bool was_there = is_prepared(member.phase) || attempt->launched;
@@ -225,10 +225,10 @@ void miss_member(Step& step, const Node& node, const AttemptKey& key) {
 }
 
 void lose_members(Step& step, const Node& node, const std::string& evidence) {
-  const std::set<AttemptKey> keys = step.cluster().attempts_on(node.id);
+  const std::vector<AttemptKey> keys = step.cluster().attempts_on(node.id);
   for (const AttemptKey& key : keys) {
     const Attempt* attempt = step.cluster().find_attempt(key);
-    if (attempt == nullptr || attempt->members_ended.count(node.id) != 0) continue;
+    if (attempt == nullptr || attempt->members_ended().count(node.id) != 0) continue;
     const CauseKind kind = attempt->launched ? CauseKind::kNodeFailed : CauseKind::kLaunchFailed;
     end_member(step, key, node, record_of(kind, &node, evidence, Retry::kElsewhere));
   }
@@ -258,7 +258,7 @@ void signal_attempt(Step& step, const AttemptKey& key, std::int32_t signal) {
   const Attempt* attempt = step.cluster().find_attempt(key);
   if (attempt == nullptr) return;
   for (const Member& member : attempt->place->members) {
-    if (attempt->members_ended.count(member.node) == 0)
+    if (attempt->members_ended().count(member.node) == 0)
       step.send(SendSignal{key, member.node, signal});
   }
 }
@@ -270,7 +270,7 @@ void give_up_on_silent(Step& step, const AttemptKey& key, bool all) {
   const Attempt* attempt = step.cluster().find_attempt(key);
   std::vector<NodeId> silent;
   for (const Member& member : attempt->place->members) {
-    if (attempt->members_ended.count(member.node) != 0) continue;
+    if (attempt->members_ended().count(member.node) != 0) continue;
     if (all || !is_connected(step, member.node)) silent.push_back(member.node);
   }
   for (const NodeId id : silent) {

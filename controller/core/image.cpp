@@ -57,13 +57,13 @@ ImageAttempt image_of(const Attempt& attempt) {
   image.launched_at = attempt.launched_at;
   image.launched_wall = attempt.launched_wall;
   image.launched = attempt.launched;
-  image.master_address = attempt.master_address;
-  image.ports = attempt.ports;
-  image.stopping = attempt.stopping;
+  image.master_address = attempt.master_address();
+  image.ports = attempt.ports();
+  image.stopping = attempt.stopping();
   image.requeue = attempt.requeue;
   image.limit_lowered = attempt.limit_lowered;
-  image.stopping_at = attempt.stopping_at;
-  for (const auto& [node, record] : attempt.members_ended) image.ends.push_back({node, record});
+  image.stopping_at = attempt.stopping_at();
+  for (const auto& [node, record] : attempt.members_ended()) image.ends.push_back({node, record});
   return image;
 }
 

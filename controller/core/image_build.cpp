@@ -195,12 +195,13 @@ struct ImageBuilder {
     attempt.launched_at = item.launched_at;
     attempt.launched_wall = item.launched_wall;
     attempt.launched = item.launched;
-    attempt.master_address = std::move(item.master_address);
-    attempt.ports = std::move(item.ports);
-    attempt.stopping = std::move(item.stopping);
+    if (!item.master_address.empty())
+      attempt.address = cluster.addresses_.take(item.master_address);
+    attempt.set_ports(std::move(item.ports));
+    if (item.stopping) attempt.extras.own().stopping = std::move(item.stopping);
     attempt.requeue = item.requeue;
     attempt.limit_lowered = item.limit_lowered;
-    attempt.stopping_at = item.stopping_at;
+    if (item.stopping_at.us != 0) attempt.extras.own().stopping_at = item.stopping_at;
     attempt.place_digest = digest_of(item.place);
     attempt.place = std::make_shared<const Place>(std::move(item.place));
     return put_attempt(std::move(attempt), item.ends);
@@ -210,15 +211,16 @@ struct ImageBuilder {
     for (const ImageEnd& end : ends) {
       if (attempt.find_member(end.node) == nullptr)
         return corrupt("end of a node that is no member");
-      attempt.members_ended.emplace(end.node, end.record);
-      attempt.members_digest += digest_of_member_end(attempt.key, end.node, end.record);
+      attempt.extras.own().members_ended.emplace(end.node, end.record);
+      attempt.extras.own().members_digest +=
+          digest_of_member_end(attempt.key, end.node, end.record);
     }
     for (const Member& member : attempt.place->members) {
       if (cluster.nodes_.count(member.node) == 0) return corrupt("place on an unknown node");
-      if (!cluster.attempts_on_[member.node].insert(attempt.key).second)
+      if (!insert_sorted(cluster.attempts_on_[member.node], attempt.key))
         return corrupt("member twice");
     }
-    cluster.digest_ += digest_of_attempt(attempt) + attempt.members_digest;
+    cluster.digest_ += digest_of_attempt(attempt) + attempt.extras->members_digest;
     const AttemptKey key = attempt.key;
     if (!cluster.attempts_.emplace(key, std::move(attempt)).second) return corrupt("attempt twice");
     return {};

@@ -335,7 +335,7 @@ void stop_late(Step& step, const Reservation& reservation, WallTime ended) {
   std::vector<AttemptKey> late;
   for (const auto& [key, attempt] : step.cluster().attempts()) {
     const JobTerms& terms = *step.cluster().find_job(key.job)->facts().terms;
-    if (terms.reservation != reservation.name || attempt.stopping) continue;
+    if (terms.reservation != reservation.name || attempt.stopping()) continue;
     if (attempt.started_at < end) late.push_back(key);
   }
   for (const AttemptKey& key : late) {

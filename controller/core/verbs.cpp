@@ -56,7 +56,7 @@ Cause cause_by(CauseKind kind, const Requester& who) {
 // A second word of a person overrides the first, and what the machine had planned.
 void stop_by_person(Step& step, const AttemptKey& key, const Cause& cause, bool requeue) {
   const Attempt& attempt = *step.cluster().find_attempt(key);
-  if (attempt.stopping && attempt.stopping->kind == cause.kind && attempt.requeue == requeue)
+  if (attempt.stopping() && attempt.stopping()->kind == cause.kind && attempt.requeue == requeue)
     return;
   stop_attempt(step, key, cause, requeue);
 }

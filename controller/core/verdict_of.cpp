@@ -65,12 +65,12 @@ std::string sentence_of(const Cause& cause) {
 }  // namespace
 
 Cause final_cause(const Attempt& attempt) {
-  if (attempt.stopping && (is_order(attempt.stopping->kind) || attempt.requeue))
-    return *attempt.stopping;
-  const Cause* strongest = attempt.stopping ? &*attempt.stopping : nullptr;
+  if (attempt.stopping() && (is_order(attempt.stopping()->kind) || attempt.requeue))
+    return *attempt.stopping();
+  const Cause* strongest = attempt.stopping() ? &*attempt.stopping() : nullptr;
   for (const Member& member : attempt.place->members) {
-    const auto ended = attempt.members_ended.find(member.node);
-    if (ended == attempt.members_ended.end()) continue;
+    const auto ended = attempt.members_ended().find(member.node);
+    if (ended == attempt.members_ended().end()) continue;
     const Cause& cause = ended->second.cause;
     if (strongest == nullptr || strength(cause.kind) > strength(strongest->kind))
       strongest = &cause;

@@ -53,8 +53,8 @@ class ErrandMaker {
   void operator()(const SendGo& effect) {
     const Attempt* attempt = engine_.cluster().find_attempt(effect.key);
     if (attempt == nullptr) return;
-    add(effect.node,
-        GoErrand{effect.key, engine_.cluster().epoch(), attempt->master_address, attempt->ports});
+    add(effect.node, GoErrand{effect.key, engine_.cluster().epoch(), attempt->master_address(),
+                              attempt->ports()});
   }
   void operator()(const SendKill& effect) { add(effect.node, effect); }
   void operator()(const SendSignal& effect) { add(effect.node, effect); }

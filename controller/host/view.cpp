@@ -18,7 +18,7 @@ AttemptView attempt_view(const Attempt& attempt, const Liveness& liveness) {
   if (live != liveness.attempts.end()) {
     for (const MemberLiveness& member : live->second.members) view.phases.push_back(member.phase);
   }
-  view.ended.assign(attempt.members_ended.begin(), attempt.members_ended.end());
+  view.ended.assign(attempt.members_ended().begin(), attempt.members_ended().end());
   return view;
 }
 

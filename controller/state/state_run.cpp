@@ -116,10 +116,10 @@ class World {
       for (const AttemptKey& key : cluster().attempts_on(id)) {
         const Attempt& attempt = *cluster().find_attempt(key);
         // What is being prepared is asked for again.
-        if (attempt.members_ended.count(id) != 0 || attempt.state == AttemptState::kPreparing)
+        if (attempt.members_ended().count(id) != 0 || attempt.state == AttemptState::kPreparing)
           continue;
         const auto phase = attempt.launched ? AttemptPhase::kRunning : AttemptPhase::kPreparing;
-        hello.attempts.push_back({key, phase, cluster().epoch(), attempt.ports, {}});
+        hello.attempts.push_back({key, phase, cluster().epoch(), attempt.ports(), {}});
       }
       step(hello);
     }
@@ -210,7 +210,7 @@ class World {
     const JobFacts& facts = cluster().find_job(key.job)->facts();
     const QueueConfig* queue = cluster().find_queue(facts.queue());
     Instant end = end_known(cluster(), attempt);
-    if (queue != nullptr && goes_by_forecasts(*queue) && !attempt.stopping) {
+    if (queue != nullptr && goes_by_forecasts(*queue) && !attempt.stopping()) {
       const Duration age = std::max(at_ - attempt.launched_at, Duration{});
       end = std::min(end, at_ + forecast_.remaining(cluster(), facts, age));
     }
@@ -255,7 +255,7 @@ class World {
     const std::shared_ptr<const Place> place = attempt->place;
     for (const Member& member : place->members) {
       attempt = cluster().find_attempt(key);
-      if (attempt != nullptr && attempt->members_ended.count(member.node) == 0)
+      if (attempt != nullptr && attempt->members_ended().count(member.node) == 0)
         report(key, member.node, AttemptPhase::kEnded);
     }
     going_.erase(key);

@@ -173,7 +173,7 @@ class Expectation {
     return check_options(Options{{"on", nodes_of(*attempt)},
                                  {"gpus", gpus_of(*attempt)},
                                  {"attempt", std::to_string(attempt->key.attempt.value)},
-                                 {"master", attempt->master_address}});
+                                 {"master", attempt->master_address()}});
   }
 
   Result<void> check_ended() {

@@ -312,8 +312,8 @@ std::set<AttemptKey> victims_of(const Question& asked) {
   for (const NodeId node : planned->nodes) {
     for (const AttemptKey& key : asked.cluster.attempts_on(node)) {
       const Attempt* attempt = asked.cluster.find_attempt(key);
-      if (attempt->stopping && attempt->stopping->kind == CauseKind::kPreempted &&
-          attempt->stopping->by == by)
+      if (attempt->stopping() && attempt->stopping()->kind == CauseKind::kPreempted &&
+          attempt->stopping()->by == by)
         victims.insert(key);
     }
   }

@@ -58,7 +58,7 @@ ForeRun::ForeRun(const ForeDesk& desk, Instant now, std::vector<Newcomer> newcom
     const Job& job = *desk.cluster.find_job(key.job);
     const Instant since = attempt.launched ? attempt.launched_at : attempt.started_at;
     running_.push_back({key, attempt.place, job.facts_shared(), since,
-                        end_known(desk.cluster, attempt), attempt.stopping.has_value()});
+                        end_known(desk.cluster, attempt), attempt.stopping().has_value()});
   }
   if (Forecast::knows(desk.cluster)) draws_ = kDrawsMax;
 }

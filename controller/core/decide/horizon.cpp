@@ -31,7 +31,7 @@ Instant begin_of(const Attempt& attempt) {
 
 Instant end_expected(const Outlook& outlook, const Attempt& attempt, const Job& job) {
   const Instant limit = end_known(outlook.cluster, attempt);
-  if (attempt.stopping || !is_predicted(outlook.cluster, *job.facts().terms)) return limit;
+  if (attempt.stopping() || !is_predicted(outlook.cluster, *job.facts().terms)) return limit;
   const Duration age = std::max(outlook.now - begin_of(attempt), Duration{});
   return std::min(limit,
                   outlook.now + outlook.forecast.remaining(outlook.cluster, job.facts(), age));
@@ -78,8 +78,8 @@ Instant end_known(const Cluster& cluster, const Attempt& attempt) {
   const JobFacts& facts = cluster.find_job(attempt.key.job)->facts();
   const Instant end = end_by_limit(attempt, facts.time_limit());
   const QueueConfig* queue = cluster.find_queue(facts.queue());
-  if (!attempt.stopping || queue == nullptr) return end;
-  return std::min(end, attempt.stopping_at + queue->kill_wait);
+  if (!attempt.stopping() || queue == nullptr) return end;
+  return std::min(end, attempt.stopping_at() + queue->kill_wait);
 }
 
 void Horizon::rebuild(const Outlook& outlook) {

@@ -22,8 +22,8 @@ TEST(Lifecycle, GangRunsEndToEnd) {
   world.report("n2", key, AttemptPhase::kPrepared);
   EXPECT_EQ(world.count_effects<SendGo>(), 2U);
   EXPECT_EQ(world.attempt(job)->state, AttemptState::kRunning);
-  EXPECT_EQ(world.attempt(job)->master_address, "10.0.0.1");
-  EXPECT_EQ(world.attempt(job)->ports, std::vector<std::uint16_t>{29500});
+  EXPECT_EQ(world.attempt(job)->master_address(), "10.0.0.1");
+  EXPECT_EQ(world.attempt(job)->ports(), std::vector<std::uint16_t>{29500});
   world.at = world.at + seconds(10);
   world.report("n1", key, AttemptPhase::kRunning);
   world.report("n2", key, AttemptPhase::kEnded, World::ended(CauseKind::kCompleted));
