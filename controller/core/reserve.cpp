@@ -162,13 +162,6 @@ Result<void> check_running(Step& step, const Reservation& made) {
   return {};
 }
 
-std::uint32_t kept_by(const Reservation& reservation, const std::string& licence) {
-  for (const LicenceCount& kept : reservation.licences) {
-    if (kept.name == licence) return kept.count;
-  }
-  return 0;
-}
-
 // What reservations keep of a licence at the times of this one. As if all of them met at once:
 // too much rather than too little.
 Result<void> check_kept(const Cluster& cluster, const Reservation& made, const LicenceCount& wanted,
@@ -176,14 +169,15 @@ Result<void> check_kept(const Cluster& cluster, const Reservation& made, const L
   std::uint64_t kept = wanted.count;
   std::string others;
   for (const auto& [name, other] : cluster.reservations()) {
-    const std::uint32_t count = name == made.name ? 0 : kept_by(other, wanted.name);
+    const std::uint32_t count = name == made.name ? 0 : count_in(other.licences, wanted.name);
     if (count == 0 || !ever_meet(made, other)) continue;
     kept += count;
     others += (others.empty() ? "" : ", ") + std::to_string(count) + " for " + name;
   }
   if (kept <= total) return {};
   return conflict(made.name, "of licence " + wanted.name + " there are " + std::to_string(total) +
-                                 ", and reservations keep then: " + others);
+                                 (others.empty() ? ", and it would keep " + std::to_string(kept)
+                                                 : ", and reservations keep then: " + others));
 }
 
 // What jobs that run past the start by their limits leave of a licence.

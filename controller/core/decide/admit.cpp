@@ -411,6 +411,8 @@ Result<JobSpec> admit(const Cluster& cluster, const Ledger& ledger, const Reques
   Result<std::vector<LicenceCount>> licences = check_licences(cluster, spec.licences);
   if (!licences) return licences.error();
   spec.licences = *std::move(licences);
+  if (const Result<void> enough = check_enough(cluster, spec.licences); !enough)
+    return enough.error();
   if (known) return spec;
   const Result<void> possible =
       check_possible(cluster, ledger, **queue, spec.groups, spec.reservation);

@@ -90,17 +90,12 @@ Result<std::vector<LicenceCount>> check_licences(const Cluster& cluster,
     return fail(ErrorCode::kLimit,
                 "--licences: more than " + std::to_string(kLicencesPerJobMax) + " kinds");
   }
-  std::map<std::string, std::uint32_t> totals;
   std::set<std::string> names;
-  for (const LicenceConfig& licence : cluster.config().licences) {
-    totals[licence.name] = licence.total;
-    names.insert(licence.name);
-  }
+  for (const LicenceConfig& licence : cluster.config().licences) names.insert(licence.name);
   std::sort(wanted.begin(), wanted.end());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const LicenceCount& licence = wanted[i];
-    const auto total = totals.find(licence.name);
-    if (total == totals.end()) {
+    if (names.count(licence.name) == 0) {
       return fail(ErrorCode::kNotFound, "--licences: there is no licence " +
                                             escape_for_terminal(licence.name) +
                                             suggestion(licence.name, names));
@@ -109,16 +104,20 @@ Result<std::vector<LicenceCount>> check_licences(const Cluster& cluster,
       return fail(ErrorCode::kInvalid, "--licences: " + licence.name + " is asked for twice");
     if (licence.count == 0)
       return fail(ErrorCode::kInvalid, "--licences: 0 of " + licence.name + "; leave it out");
-    if (licence.count > total->second) {
-      return fail(ErrorCode::kInvalid, "can never run: asks for " + std::to_string(licence.count) +
-                                           " of licence " + licence.name + ", and there are " +
-                                           std::to_string(total->second));
-    }
   }
   return wanted;
 }
 
-namespace {
+Result<void> check_enough(const Cluster& cluster, const std::vector<LicenceCount>& wanted) {
+  for (const LicenceConfig& licence : cluster.config().licences) {
+    const std::uint32_t count = count_in(wanted, licence.name);
+    if (count <= licence.total) continue;
+    return fail(ErrorCode::kInvalid, "can never run: asks for " + std::to_string(count) +
+                                         " of licence " + licence.name + ", and there are " +
+                                         std::to_string(licence.total));
+  }
+  return {};
+}
 
 std::uint32_t count_in(const std::vector<LicenceCount>& counts, const std::string& name) {
   for (const LicenceCount& one : counts) {
@@ -126,6 +125,8 @@ std::uint32_t count_in(const std::vector<LicenceCount>& counts, const std::strin
   }
   return 0;
 }
+
+namespace {
 
 // What running jobs hold when the window begins, or now, and what is kept then beyond what the
 // reservations' own jobs hold. Those that ever meet count as if they did then: a later occurrence

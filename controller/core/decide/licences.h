@@ -63,10 +63,15 @@ struct KeptLicence {
 std::optional<KeptLicence> find_kept(const Licences& licences, const Calendar& calendar,
                                      const JobTerms& terms, Instant now);
 
-// One entry a name, in the order of names; refuses what is not configured, with the nearest name,
-// and more than there are.
+// 0 of what is not named.
+std::uint32_t count_in(const std::vector<LicenceCount>& counts, const std::string& name);
+
+// One entry a name, in the order of names; refuses what is not configured, with the nearest name.
 Result<std::vector<LicenceCount>> check_licences(const Cluster& cluster,
                                                  std::vector<LicenceCount> wanted);
+
+// Refuses a job that asks for more than there are.
+Result<void> check_enough(const Cluster& cluster, const std::vector<LicenceCount>& wanted);
 
 // Fills why with who holds what is lacking and whose end makes enough of it free.
 void explain_licence(Explanation& why, const Cluster& cluster, const Licences& licences,
