@@ -97,7 +97,9 @@ std::vector<CpuSet> CpuBook::take(const AttemptKey& key, const CpuWish& wish) {
   if (wish.cpus == 0 || wish.ranks.empty()) return {};
   Cores free = free_cores();
   const auto ranks = static_cast<std::uint32_t>(wish.ranks.size());
-  const bool is_shared = wish.cpus < ranks * machine_.cpus_per_core();
+  const std::uint32_t per_core = machine_.cpus_per_core();
+  const std::uint32_t cores = (wish.cpus + per_core - 1) / per_core;
+  const bool is_shared = cores < ranks;
   std::vector<std::set<std::uint32_t>> near = wish.ranks;
   if (is_shared) {
     near.resize(1);
@@ -107,7 +109,7 @@ std::vector<CpuSet> CpuBook::take(const AttemptKey& key, const CpuWish& wish) {
   CpuSet all;
   const auto parts = static_cast<std::uint32_t>(near.size());
   for (std::uint32_t i = 0; i < parts; ++i) {
-    const std::uint32_t cpus = wish.cpus / parts + (i < wish.cpus % parts ? 1 : 0);
+    const std::uint32_t cpus = (cores / parts + (i < cores % parts ? 1 : 0)) * per_core;
     if (near[i].empty()) near[i].insert(snug_node(free, cpus));
     if (!take_near(machine_, near[i], cpus, free, sets[i])) return {};
     all.insert(all.end(), sets[i].begin(), sets[i].end());

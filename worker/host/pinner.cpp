@@ -11,7 +11,8 @@ namespace {
 std::vector<std::size_t> devices_of(const CommonOrder& common, std::size_t devices,
                                     std::uint32_t rank, std::uint32_t ranks) {
   if (devices == 0) return {};
-  const bool single = common.launch.gpu_bind == GpuBind::kSingle && ranks > 1;
+  const LaunchSpec& launch = common.launch;
+  const bool single = launch.gpu_bind == GpuBind::kSingle && launch.mode == LaunchMode::kTasks;
   if (single || ranks > devices) return {rank % devices};
   std::vector<std::size_t> own;
   for (std::size_t i = rank * devices / ranks; i < (rank + 1) * devices / ranks; ++i)

@@ -65,6 +65,13 @@ TEST(CpuBook, FartherNodesComeWhenTheNearAreFull) {
   EXPECT_THAT(texts(book.take(key_of(1), {3, {{0}}})), ElementsAre("0-1,4"));
 }
 
+TEST(CpuBook, CoresAreSharedOutWhole) {
+  CpuBook book;
+  book.set_machine(machine_of(1, 4));
+  EXPECT_THAT(texts(book.take(key_of(1), {6, {{0}, {0}}})), ElementsAre("0-1,4-5", "2,6"));
+  EXPECT_THAT(texts(book.take(key_of(2), {2, {{0}}})), ElementsAre("3,7"));
+}
+
 TEST(CpuBook, MoreRanksThanCoresShareThem) {
   CpuBook book;
   book.set_machine(machine_of(1, 4));
