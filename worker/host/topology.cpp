@@ -21,6 +21,9 @@ Result<Loaded> load(const std::string& source) {
   if (hwloc_topology_init(&raw) != 0) return fail(ErrorCode::kUnavailable, "hwloc does not start");
   Loaded topology(raw);
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  // What asks GPUs may hang; the GPU plugin does that, in a process of its own.
+  for (const char* name : {"cuda", "nvml", "opencl", "rsmi", "levelzero", "gl"})
+    hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, name);
   const bool is_file = source != "auto";
   if (is_file && hwloc_topology_set_xml(raw, source.c_str()) != 0) {
     return fail(ErrorCode::kInvalid, "[resources] topology: " + escape_for_terminal(source) +
